@@ -55,11 +55,11 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
     paper = VALUES["tables"]["table_sequence"]
     tables.table_scores(scores, tasks=TASKS, labels=LABELS, paper=paper, **REST).write(**outputs)
     assert markdown_rows(outputs) == [
-        ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
-        ["SaGe", r".9000 ± .0000\*", "60.50 ± 0.71"],
-        ["Most frequent answer", ".5000", "50.00"],
-        ["BPE (paper)", ".7918", "62.76"],
-        ["SaGe (paper)", ".8004", "64.00"],
+        ["BPE", "0.7900 ± 0.0141", "50.00 ± 0.00"],
+        ["SaGe", r"0.9000 ± 0.0000\*", "60.50 ± 0.71"],
+        ["Most frequent answer", "0.5000", "50.00"],
+        ["BPE (paper)", "0.7918", "62.76"],
+        ["SaGe (paper)", "0.8004", "64.00"],
     ]
     text = text_of(outputs, "md")
     assert text.splitlines()[0] == "|  | MRPC (F1) | MNLI (Acc. %, constructed) |"
@@ -75,8 +75,8 @@ def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(output
     given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
     tables.table_scores(given, tasks=tasks, labels=LABELS, paper={}, **REST).write(**outputs)
     assert "One fine-tuning seed" in text_of(outputs, "md")
-    last = ["Most frequent answer", ".0000"]
-    assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
+    last = ["Most frequent answer", "0.0000"]
+    assert markdown_rows(outputs) == [["BPE", "−0.0123"], ["SaGe", "–"], last]
 
 
 def test_a_missing_score_is_named(outputs):

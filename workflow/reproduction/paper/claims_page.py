@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reproduction.paper.chance import CHANCES, RANDOM, numbers
-from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.formats import NOTHING, number, p_value
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
@@ -178,10 +178,7 @@ def _decimals(value: float, half_width: float) -> int:
 
 def show_p_value(record: Mapping[str, Any]) -> str:
     """Return the adjusted p-value; empty without a test or a verdict."""
-    p_value = record["p_adjusted"]
-    if p_value is None:
-        return ""
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+    return "" if record["p_adjusted"] is None else p_value(record["p_adjusted"])
 
 
 def show_test(record: Mapping[str, Any]) -> str:
@@ -193,7 +190,7 @@ def show_test(record: Mapping[str, Any]) -> str:
     value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
     if value is None:
         return ""
-    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
+    shown = p_value(value, kind)
     return f"{shown} ({record['test']})" if record.get("test") else shown
 
 

@@ -31,6 +31,12 @@ def number(value: float, form: str) -> str:
     return format(value, form).replace("-", MINUS)
 
 
+def p_value(value: float, name: str = "") -> str:
+    """Return a p-value to three decimals, after `name` as in `p = 0.012` and `p < 0.001`."""
+    shown, sign = ("< 0.001", "") if value < 0.001 else (f"{value:.3f}", "= ")
+    return f"{name} {sign}{shown}" if name else shown
+
+
 def decimal(form: str, factor: float = 1) -> Show:
     """Return a printer of a value times `factor`; form: as in `,.2f`."""
     return lambda row, name: NOTHING if pd.isna(row[name]) else number(factor * row[name], form)

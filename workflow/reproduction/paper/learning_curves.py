@@ -32,7 +32,7 @@ from reproduction.paper.curves import (
     floor_bits,
     is_above_floor,
 )
-from reproduction.paper.formats import NOTHING, Row, Show, decimal, plus_minus
+from reproduction.paper.formats import NOTHING, Row, Show, decimal, p_value, plus_minus
 from reproduction.paper.style import (
     Files,
     TokenizerStyle,
@@ -278,8 +278,7 @@ def _tested(show: Show) -> Show:
         shown = show(row, name)
         if pd.isna(row[name]):
             return shown
-        p_value = row[name.replace("_difference", "_p_adjusted")]
-        return f"{shown} (p {f'= {p_value:.4f}' if p_value >= 1e-4 else '< 0.0001'})"
+        return f"{shown} ({p_value(row[name.replace('_difference', '_p_adjusted')], 'p')})"
 
     return form
 

@@ -16,7 +16,7 @@ from reproduction.analysis.scores import (
     task_scores,
 )
 from reproduction.analysis.stats import adjust
-from reproduction.paper.formats import MINUS, NOTHING, Files, number
+from reproduction.paper.formats import MINUS, NOTHING, Files, number, p_value
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
@@ -186,13 +186,10 @@ def _printed_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[s
 
 
 def format_score(value: float | None, metric: str) -> str:
-    """Return a fraction as the paper prints it: 62.76 for an accuracy, .7918 for the rest."""
+    """Return a fraction to the paper's decimals: 62.76 for an accuracy, 0.7918 for the rest."""
     if pd.isna(value):
         return NOTHING
-    if metric == "accuracy":
-        return number(100 * value, ".2f")
-    text = number(value, ".4f")
-    return text.replace("0.", ".", 1) if abs(value) < 1 else text
+    return number(100 * value, ".2f") if metric == "accuracy" else number(value, ".4f")
 
 
 # --- differences
@@ -350,8 +347,7 @@ def _difference_cells(row: Mapping[str, Any], intervals: Sequence[str]) -> list[
         _mean_and_spread(row["mean"], row["sd"], metric),
         _signed(row["difference"], metric) + (_MARK if row["significant"] else ""),
         *(_interval(row[low], row[low.replace("low", "high")], metric) for low in intervals),
-        _p_value(row["p_value"]),
-        _p_value(row["p_adjusted"]),
+        *(NOTHING if pd.isna(row[p]) else p_value(row[p]) for p in ("p_value", "p_adjusted")),
         _signed(row["paper"], metric),
     ]
 
@@ -367,12 +363,6 @@ def _signed(value: float | None, metric: str) -> str:
         return NOTHING
     shown = format_score(value, metric)
     return shown if shown.startswith(MINUS) else f"+{shown}"
-
-
-def _p_value(value: float) -> str:
-    if pd.isna(value):
-        return NOTHING
-    return "< .001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
 def _testing(data: pd.DataFrame, baseline: str, pretrained: int) -> str:
