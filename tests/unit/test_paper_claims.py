@@ -27,7 +27,7 @@ from reproduction.lm.tasks import Task
 from reproduction.paper import claims, intervals
 from reproduction.paper.chance import as_far, chance_verdict, rank_p_value
 from reproduction.paper.claims import assess_claims, build_claims
-from reproduction.paper.claims_inputs import Case, Run
+from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
 from reproduction.paper.statements import EXAMPLE, KINDS, Statement, meets, read_claims, verdict_of
@@ -124,9 +124,9 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(written: Path, tmp_path: Path) -> Run:
+def run(written: Path, tmp_path: Path) -> Results:
     shutil.copytree(written, tmp_path, dirs_exist_ok=True)
-    return Run(
+    return Results(
         folder=tmp_path / "results/tiny",
         languages=["en"],
         domains={"quora": "en"},
@@ -369,12 +369,12 @@ def test_distance_change_of_equal_texts_is_within_its_interval():
         ("cost_ratio", 12.0),
     ],
 )
-def test_measurements_worked_out_by_hand(run: Run, values: dict, name: str, ours: float):
+def test_measurements_worked_out_by_hand(run: Results, values: dict, name: str, ours: float):
     tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset", "words_of_quora") else "sage"
     assert record_of(name, run, values, tokenizer)["ours"] == pytest.approx(ours, abs=1e-12)
 
 
-def test_verdicts_of_the_small_run(run: Run, values: dict):
+def test_verdicts_of_the_small_run(run: Results, values: dict):
     verdicts = {
         name: record_of(name, run, values)["verdict"]
         for name in ("og_discarded", "cost_ratio", "frequency_bpe_ings", "worse_on_sst2")
@@ -390,7 +390,7 @@ def test_verdicts_of_the_small_run(run: Run, values: dict):
 
 
 @pytest.mark.parametrize(("other", "compared"), [("sst2", True), ("mrpc", False)])
-def test_what_no_model_has_learnt_is_not_measured(run: Run, values: dict, other, compared):
+def test_what_no_model_has_learnt_is_not_measured(run: Results, values: dict, other, compared):
     # The most frequent answer has 0.5.
     for name, unlearnt in (("sage", "mrpc"), ("bpe", other)):
         task = Task(unlearnt, "sequence", "accuracy", (0, 1))
@@ -404,7 +404,7 @@ def test_what_no_model_has_learnt_is_not_measured(run: Run, values: dict, other,
     )
 
 
-def _write_ranks(run: Run, **distinct: list[int]) -> None:
+def _write_ranks(run: Results, **distinct: list[int]) -> None:
     for name, numbers in distinct.items():
         rows = [
             {"piece": f"{name}{rank}", "window": window, "distinct": number, "count": 9}
@@ -415,12 +415,12 @@ def _write_ranks(run: Run, **distinct: list[int]) -> None:
         write_parquet(path, pd.DataFrame(rows))
 
 
-def test_ranks_at_which_nobody_was_seen_do_not_count(run: Run, values: dict):
+def test_ranks_at_which_nobody_was_seen_do_not_count(run: Results, values: dict):
     _write_ranks(run, bpe=[90] * 49 + [8, 7, 6, 0], sage=[90] * 49 + [7, 7])
     assert record_of("neighbours_dip_w5", run, values)["ours"] == pytest.approx(1 / 2)
 
 
-def test_table_1_segmentation_as_printed_and_in_part(tmp_path: Path, run: Run, values: dict):
+def test_table_1_segmentation_as_printed_and_in_part(tmp_path: Path, run: Results, values: dict):
     example = values["examples"]["sentences"][1]
     write_pieces(run.folder / "vocab/en/bpe/pieces.txt", sorted(set(example["bpe"].split())))
     record = record_of("example_2_bpe", run, values, "bpe")
@@ -431,7 +431,7 @@ def test_table_1_segmentation_as_printed_and_in_part(tmp_path: Path, run: Run, v
     assert record_of("example_2_bpe", other, values, "bpe")["verdict"] == "same direction"
 
 
-def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
+def test_table_2_needs_its_piece(tmp_path: Path, run: Results, values: dict):
     assert "`▁includ`" in record_of("retokenization", run, values, "bpe")["reason"]
     other = dataclasses.replace(run, folder=tmp_path / "other")
     pieces = ["▁include", "▁includ", "▁inc", "de", "e", "d", "l", "u"]
@@ -456,7 +456,7 @@ def test_the_dip_is_the_first_dozen_ranks_below(run, values, bpe, sage, rank, ve
     assert (record["ours"], record["verdict"]) == (rank, verdict)
 
 
-def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, values: dict):
+def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Results, values: dict):
     path = run.folder / "analysis/en/train/sage/rankings.parquet"
     rows = [(i, f"p{n:02d}", n + (i > 0) * (n % 2)) for i in (0, 8, 24) for n in range(40)]
     rankings = pd.DataFrame(rows, columns=["iteration", "piece", "loss"])
@@ -477,7 +477,7 @@ CONTROLS = {"frequency": ["frequency"], "random": ["random", "random.seed2", "ra
 
 
 @pytest.fixture
-def with_controls(run: Run) -> Run:
+def with_controls(run: Results) -> Results:
     """The small run with controls: one has SaGe's vocabulary, the others have BPE's."""
     for name in [name for seeds in CONTROLS.values() for name in seeds]:
         twin = "sage" if name == "random" else "bpe"
@@ -487,14 +487,14 @@ def with_controls(run: Run) -> Run:
     return dataclasses.replace(run, controls=CONTROLS)
 
 
-def test_claims_about_sage_are_measured_on_the_controls(with_controls: Run, values: dict):
+def test_claims_about_sage_are_measured_on_the_controls(with_controls: Results, values: dict):
     record = record_of("whole_words_more", with_controls, values)
     assert record["controls"] == {"frequency": [0], "random": [pytest.approx(3 / 16), 0, 0]}
     record = record_of("og_discarded", with_controls, values)
     assert record["controls"] == {"frequency": ["kept"], "random": ["discarded", "kept", "kept"]}
 
 
-def test_a_record_says_which_controls_meet_the_statement(with_controls: Run, values: dict):
+def test_a_record_says_which_controls_meet_the_statement(with_controls: Results, values: dict):
     record = record_of("whole_words_more", with_controls, values)
     # The first random pruning has SaGe's vocabulary, all others BPE's.
     assert (record["meets"], record["met_by"]) == (True, {"frequency": 0, "random": 1})
@@ -528,7 +528,7 @@ def test_a_value_alone_meets_a_statement_in_its_target(claim: dict, inside, outs
     assert found == [True, False]
 
 
-def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Run, values: dict):
+def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Results, values: dict):
     records = assess_claims(with_controls, values)
     counted = {r["id"]: r for r in records if r["controls"] and r["language"] == "en"}
     assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
@@ -537,7 +537,9 @@ def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Run,
         assert record["controls"]["random"][0] == record["ours"]
 
 
-def test_a_claim_about_each_tokenizer_has_controls_beside_sage(with_controls: Run, values: dict):
+def test_a_claim_about_each_tokenizer_has_controls_beside_sage(
+    with_controls: Results, values: dict
+):
     records = assess_claims(with_controls, values)
     ours = {r["tokenizer"]: r for r in records if r["id"] == "ratio_differs_from_wikipedia"}
     assert ours["sage"]["ours"] is not None and len(ours["sage"]["controls"]["random"]) == 3
@@ -549,7 +551,9 @@ def test_a_claim_about_each_tokenizer_has_controls_beside_sage(with_controls: Ru
 @pytest.mark.parametrize(
     "name", ["score_mrpc_sage", "cost_ratio", "tokens_bpe", "retraining_minor"]
 )
-def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Run, values: dict, name):
+def test_scores_times_and_claims_about_bpe_have_no_control(
+    with_controls: Results, values: dict, name
+):
     tokenizer = "bpe" if name == "tokens_bpe" else "sage"
     record = record_of(name, with_controls, values, tokenizer)
     assert record["controls"] == {}
@@ -611,14 +615,14 @@ def test_two_values_inside_the_range_are_as_far():
     assert chance_verdict(statement(kind="range", paper=[0, 9]), 8.0, THREE, 0.0) == "as chance"
 
 
-def _write_pruned(run: Run, name: str, *kept: str) -> None:
+def _write_pruned(run: Results, name: str, *kept: str) -> None:
     write_pieces(run.folder / f"vocab/en/{name}/pieces.txt", [*SHARED, *kept])
 
 
 DRAWS = 99
 
 
-def _write_draws(run: Run, claims: list[Statement], values: np.ndarray) -> Run:
+def _write_draws(run: Results, claims: list[Statement], values: np.ndarray) -> Results:
     """Write what random prunings give, the same of every claim; return the run that has them."""
     ranked = [claim.id for claim in claims if claim.is_ranked]
     frame = pd.DataFrame({name: values for name in ranked})
@@ -626,7 +630,7 @@ def _write_draws(run: Run, claims: list[Statement], values: np.ndarray) -> Run:
     return dataclasses.replace(run, random_prunings=len(values))
 
 
-def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Run, values: dict):
+def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Results, values: dict):
     run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
     records = assess_claims(run, values)
     tested = [r for r in records if r["chance"]]
@@ -640,7 +644,7 @@ def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Run, values: 
     assert {r["chance"] for r in tested} == {"as chance"}
 
 
-def test_a_value_beyond_all_draws_is_beyond_chance(with_controls: Run, values: dict):
+def test_a_value_beyond_all_draws_is_beyond_chance(with_controls: Results, values: dict):
     run = _write_draws(with_controls, values["claims"], np.linspace(-9, -8, 1999))
     records = {r["id"]: r for r in assess_claims(run, values) if r["language"] == "en"}
     found = records["whole_words_more"]
@@ -650,14 +654,14 @@ def test_a_value_beyond_all_draws_is_beyond_chance(with_controls: Run, values: d
     assert records["words_of_2_3_fewer"]["chance"] == "below chance"
 
 
-def test_what_word_types_do_not_decide_has_a_rank_and_no_test(with_controls: Run, values: dict):
+def test_what_word_types_do_not_decide_has_a_rank_and_no_test(with_controls: Results, values: dict):
     run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
     record = record_of("context_advantage_lost_quora", run, values)
     assert (record["chance"], record["chance_p_value"]) == (None, None)
     assert record["random_ranked"] == 3 and record["random_as_far"] >= 1
 
 
-def test_the_page_of_claims_shows_the_controls(with_controls: Run, values: dict):
+def test_the_page_of_claims_shows_the_controls(with_controls: Results, values: dict):
     run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
     records = assess_claims(run, values)
     page = claims_markdown(records)
@@ -673,7 +677,9 @@ def test_the_page_of_claims_shows_the_controls(with_controls: Run, values: dict)
     assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
 
 
-def test_examples_and_definitions_have_no_verdict_against_chance(with_controls: Run, values: dict):
+def test_examples_and_definitions_have_no_verdict_against_chance(
+    with_controls: Results, values: dict
+):
     run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
     for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
         record = record_of(name, run, values)
@@ -714,7 +720,7 @@ def test_words_and_agreement_of_seeds_are_the_majoritys():
     assert intervals.over_seeds(seeds[:1]) is seeds[0]
 
 
-def test_ranks_have_an_interval_over_seeds(run: Run, values: dict):
+def test_ranks_have_an_interval_over_seeds(run: Results, values: dict):
     names = ("sage", "sage.seed2", "sage.seed3")
     for name in names[1:]:
         shutil.copytree(run.vocabulary("en", "sage"), run.vocabulary("en", name))
@@ -729,7 +735,7 @@ def test_ranks_have_an_interval_over_seeds(run: Run, values: dict):
     assert (record["low"], record["high"]) == pytest.approx((41 - half, 41 + half))
 
 
-def test_a_rank_that_a_seed_never_reaches_is_in_no_mean(run: Run, values: dict):
+def test_a_rank_that_a_seed_never_reaches_is_in_no_mean(run: Results, values: dict):
     bound = [Measurement(rank, is_bound=rank > 100) for rank in (31.0, 45.0, 101.0)]
     together = intervals.over_seeds(bound)
     assert (together.ours, together.low, together.unit) == (45.0, None, None)
@@ -763,7 +769,7 @@ def test_a_difference_is_reproduced_only_if_its_test_is_significant(
     assert verdict_of(statement(kind=kind), measured) == verdict
 
 
-def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: dict):
+def test_what_was_resampled_and_tested_stands_in_the_record(run: Results, values: dict):
     tested = {
         "whole_words_more": ("lines", intervals.LINES_EXCHANGED),
         "frequency_sage_s": ("lines", intervals.LINES_EXCHANGED),
@@ -792,7 +798,9 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
     assert record_of("whole_words_more", run, values)["p_value"] == 2 / 8
 
 
-def test_a_measure_that_is_not_declared_as_tested_can_not_test(run: Run, values: dict, monkeypatch):
+def test_a_measure_that_is_not_declared_as_tested_can_not_test(
+    run: Results, values: dict, monkeypatch
+):
     def marked(case: Case) -> Measurement:
         return Measurement(1.5, test="by hand", p_value=0.01)
 
@@ -802,7 +810,7 @@ def test_a_measure_that_is_not_declared_as_tested_can_not_test(run: Run, values:
         record_of("token_ratio", run, values)
 
 
-def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
+def test_holm_is_over_the_family_of_one_tokenizer(run: Results, values: dict):
     _write_language(run.folder, "de", [])
     both = {**run.tokenizers, "sage_released": "released"}
     alone = dataclasses.replace(run, tokenizers=both, lm_tokenizers=list(both))
@@ -843,7 +851,7 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
 
 
 def test_another_language_has_verdicts_where_the_statement_is_of_no_language(
-    run: Run, values: dict
+    run: Results, values: dict
 ):
     _write_language(run.folder, "de", [])
     records = assess_claims(
@@ -895,19 +903,21 @@ def test_what_a_run_leaves_out_is_not_measurable(run, values, change, name, lang
     assert reason in record["reason"]
 
 
-def test_a_number_of_the_papers_text_is_judged_by_the_text_that_it_is_of(run: Run, values: dict):
+def test_a_number_of_the_papers_text_is_judged_by_the_text_that_it_is_of(
+    run: Results, values: dict
+):
     own = dataclasses.replace(run, paper_texts=[("en", "train")])
     assert record_of("tokens_bpe", own, values, "bpe")["reason"] is None
     assert "the paper's own text" in record_of("words_of_quora", own, values, "bpe")["reason"]
 
 
-def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Run, values: dict):
+def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Results, values: dict):
     record = record_of("score_mrpc_sage", dataclasses.replace(run, constructed=["mrpc"]), values)
     assert record["ours"] == pytest.approx(0.765)
     assert record["constructed"]
 
 
-def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
+def test_a_missing_artefact_is_an_error_and_no_verdict(run: Results, values: dict):
     (run.folder / "corpus/en.train.words.npz").unlink()
     with pytest.raises(UserError, match=r"en\.train\.words\.npz"):
         record_of("whole_words_more", run, values)
@@ -919,7 +929,7 @@ def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
         record_of("score_mrpc_sage", run, values)
 
 
-def test_a_change_is_set_against_what_a_seed_changes(run: Run, values: dict):
+def test_a_change_is_set_against_what_a_seed_changes(run: Results, values: dict):
     pruned = {
         "printed.seed1": ("abcd", [1, 2, 4, 8]),
         "printed.seed2": ("abce", [1, 2, 6, 9]),
@@ -945,7 +955,7 @@ def test_a_change_is_set_against_what_a_seed_changes(run: Run, values: dict):
     assert record["high"] - record["ours"] == pytest.approx(half)
 
 
-def test_boundaries_between_morphemes_by_hand(run: Run, values: dict):
+def test_boundaries_between_morphemes_by_hand(run: Results, values: dict):
     # Of 4 boundaries BPE places 2, 1 of them right; SaGe 4, 3 of them right.
     placed = {"bpe": ([1, 1], [1, 0]), "sage": ([2, 2], [2, 1])}
     for name, (own, shared) in placed.items():
@@ -957,7 +967,7 @@ def test_boundaries_between_morphemes_by_hand(run: Run, values: dict):
     assert record["ours"] == pytest.approx(2 * 3 / 8 - 2 * 1 / 6)
 
 
-def test_texts_are_cut_to_one_length(run: Run, values: dict):
+def test_texts_are_cut_to_one_length(run: Results, values: dict):
     # The domain has 7 words, the training text 16 in lines of 4: each draw takes one line.
     case = Case(run, "en", "quora", "bpe", values)
     domain, training = case.matched_neighbours("bpe", 5, 1)
@@ -970,7 +980,7 @@ def test_texts_are_cut_to_one_length(run: Run, values: dict):
 # --- the files
 
 
-def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tmp_path: Path):
+def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Results, tmp_path: Path):
     run = dataclasses.replace(run, constructed=["mrpc"])
     for folder in ("one", "two"):
         build_claims(
@@ -996,7 +1006,7 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
 
 
 def test_claims_resume_after_a_kill_with_the_tokenizer_that_was_begun(
-    with_controls: Run, tmp_path: Path, monkeypatch
+    with_controls: Results, tmp_path: Path, monkeypatch
 ):
     def build(folder: str, **resumed) -> bytes:
         files = {"json": tmp_path / folder / "claims.json", "md": tmp_path / folder / "claims.md"}
@@ -1020,7 +1030,7 @@ def test_claims_resume_after_a_kill_with_the_tokenizer_that_was_begun(
     assert len({tokenizer for _, _, tokenizer in again}) == 1
 
 
-def test_markdown_keeps_a_bar_inside_its_cell(run: Run, values: dict):
+def test_markdown_keeps_a_bar_inside_its_cell(run: Results, values: dict):
     record = {**record_of("og_discarded", run, values), "ours": "a | b"}
     row = next(line for line in claims_markdown([record]).splitlines() if "og_discarded" in line)
     assert "a \\| b" in row

@@ -15,7 +15,7 @@ from claim_samples import record_of
 from curve_samples import BITS, COUNT_BITS, curve, write_floors, write_model
 from reproduction.analysis.stats import holm
 from reproduction.paper.causal import CausalModel
-from reproduction.paper.claims_inputs import Run
+from reproduction.paper.claims_inputs import Results
 from reproduction.paper.curves import (
     bits_per_character,
     cards_note,
@@ -360,7 +360,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "seed": 1,
         "pretraining_seeds": seeds,
     }
-    return record_of("fewer_update_steps", Run(**settings | changes), read_claims(VALUES))
+    return record_of("fewer_update_steps", Results(**settings | changes), read_claims(VALUES))
 
 
 def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_path):

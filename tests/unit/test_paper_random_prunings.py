@@ -9,7 +9,7 @@ import pytest
 
 from report_samples import VALUES
 from reproduction.analysis import counts
-from reproduction.paper.claims_inputs import Case, Run
+from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.random_prunings import measure_random_prunings
 from reproduction.paper.statements import read_claims
 from sagevocab.counting import count_corpus
@@ -27,7 +27,7 @@ FINAL = 6
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
+def run(tmp_path: Path) -> Results:
     singles = sorted(set("▁".join(sum(LINES.values(), [])).replace(" ", "▁")))
     for name, long in {"bpe_initial": LONG, "bpe": BPE_LONG}.items():
         write_pieces(tmp_path / f"vocab/en/{name}/pieces.txt", [*singles, *long])
@@ -35,10 +35,10 @@ def run(tmp_path: Path) -> Run:
     for name, lines in LINES.items():
         WordCorpus.from_lines(lines, normalizer).save(tmp_path / f"corpus/en.{name}.words.npz")
     names = {"bpe": None, "draw": "printed"}
-    return Run(tmp_path, ["en"], {"quora": "en"}, {}, names, [], [], 1)
+    return Results(tmp_path, ["en"], {"quora": "en"}, {}, names, [], [], 1)
 
 
-def draw(run: Run, draws: int):
+def draw(run: Results, draws: int):
     singles = sum(map(is_single_character, read_pieces(run.initial("en") / "pieces.txt")))
     return measure_random_prunings(
         initial=run.initial("en") / "pieces.txt",
@@ -52,14 +52,14 @@ def draw(run: Run, draws: int):
     )
 
 
-def count(run: Run, tokenizer: str) -> None:
+def count(run: Results, tokenizer: str) -> None:
     segmenter = GreedySegmenter(read_pieces(run.vocabulary("en", tokenizer) / "pieces.txt"))
     for corpus in LINES:
         counted = count_corpus(WordCorpus.load(run.words("en", corpus)), segmenter)
         counts.write_counts(counted, run.analysis("en", corpus, tokenizer))
 
 
-def test_a_draw_has_the_values_of_its_files(run: Run):
+def test_a_draw_has_the_values_of_its_files(run: Results):
     found = draw(run, 3)
     values = read_claims(VALUES)
     initial = read_pieces(run.initial("en") / "pieces.txt")
@@ -90,7 +90,7 @@ def clear_caches() -> None:
         getattr(claims_inputs, name).cache_clear()
 
 
-def test_statements_of_word_types_are_drawn_and_no_others(run: Run):
+def test_statements_of_word_types_are_drawn_and_no_others(run: Results):
     columns = set(draw(run, 1))
     assert {
         "token_ratio",
@@ -102,7 +102,7 @@ def test_statements_of_word_types_are_drawn_and_no_others(run: Run):
     assert "whole_words_more_reviews" not in columns  # of another language
 
 
-def test_draws_differ_and_come_again(run: Run):
+def test_draws_differ_and_come_again(run: Results):
     found = draw(run, 20)
     assert found["token_ratio"].nunique() > 5
     assert found.head(4).equals(draw(run, 4))

@@ -13,7 +13,7 @@ from reproduction.analysis import counts
 from reproduction.analysis.counts import neighbour_ratio, read_neighbours, write_counts
 from reproduction.paper import studies
 from reproduction.paper.claims import assess_claims
-from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.claims_inputs import TRAIN, Case, Results
 from reproduction.paper.figures import figure_rankings
 from reproduction.paper.measures_texts import relative_ratio_difference
 from reproduction.paper.statements import read_claims
@@ -97,8 +97,8 @@ def settings(root: Path, *sage: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def study(root) -> Run:
-    return Run(**settings(root, "printed.seed1", *OTHERS_ON_SAMPLE), sample=".sample1")
+def study(root) -> Results:
+    return Results(**settings(root, "printed.seed1", *OTHERS_ON_SAMPLE), sample=".sample1")
 
 
 @pytest.fixture(scope="module")
@@ -109,8 +109,8 @@ def assessment(root, tmp_path_factory) -> Path:
 
 
 def assess(root: Path, path: Path, **keep) -> None:
-    study = Run(**settings(root, "printed.seed1", "printed.seed2"), sample=".sample1")
-    run = Run(**settings(root, "sage"))
+    study = Results(**settings(root, "printed.seed1", "printed.seed2"), sample=".sample1")
+    run = Results(**settings(root, "sage"))
     builds = [("printed", 1), ("printed", 2)]
     assess_readings("en", study, builds, run, values=VALUES, window=5, output=path, **keep)
 
@@ -217,7 +217,7 @@ def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment):
 def test_a_reading_gets_the_verdicts_that_the_run_gives_its_tokenizer(assessment, root):
     values = read_claims(VALUES)
     values["claims"] = [claim for claim in values["claims"] if claim.is_of_counts]
-    run = Run(**{**settings(root, "sage"), "languages": ["en"]})
+    run = Results(**{**settings(root, "sage"), "languages": ["en"]})
     expected = {
         record["id"]: record["verdict"]
         for record in assess_claims(run, values)

@@ -3,16 +3,16 @@
 from pathlib import Path
 
 from reproduction.job import job
-from reproduction.paper.claims_inputs import Run
+from reproduction.paper.claims_inputs import Results
 from reproduction.paper.studies import assess_readings
 
 with job(snakemake):
     params, folder = snakemake.params, Path(snakemake.params.study["folder"])
     assess_readings(
         snakemake.wildcards.lang,
-        Run(**{**params.study, "folder": folder}),
+        Results(**{**params.study, "folder": folder}),
         params.builds,
-        Run(**{**params.run, "folder": folder}) if params.run else None,
+        Results(**{**params.run, "folder": folder}) if params.run else None,
         values=snakemake.input.paper,
         window=params.window,
         output=snakemake.output.readings,

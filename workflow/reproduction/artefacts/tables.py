@@ -825,7 +825,7 @@ def table_sensitivity(
     yardstick: what a change of nothing but the random numbers does. The paper has no such table.
     """
     from reproduction.paper import tables_studies
-    from reproduction.paper.claims_inputs import Run
+    from reproduction.paper.claims_inputs import Results
 
-    measured = Run(**{**study, "folder": Path(study["folder"])})
+    measured = Results(**{**study, "folder": Path(study["folder"])})
     return tables_studies.table_sensitivity(measured, rows, **given)

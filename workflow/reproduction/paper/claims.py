@@ -21,7 +21,7 @@ import numpy as np
 
 from reproduction.analysis.stats import adjust, benjamini_hochberg
 from reproduction.paper.chance import as_far, chance_verdict, drawn, rank_p_value
-from reproduction.paper.claims_inputs import Case, Run
+from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.intervals import over_seeds
@@ -47,7 +47,7 @@ _NOTHING_KEPT = ResumableState(None, "")
 
 
 def build_claims(
-    run: Run,
+    run: Results,
     *,
     values: Path | str,
     json: Path | str,
@@ -155,7 +155,7 @@ class Assessment:
 
 
 def assess_claims(
-    run: Run, values: Mapping[str, Any], state: ResumableState = _NOTHING_KEPT
+    run: Results, values: Mapping[str, Any], state: ResumableState = _NOTHING_KEPT
 ) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order.
 
@@ -222,7 +222,7 @@ def _restored(measured: Mapping[str, Any]) -> Measurement:
 
 
 def _measure_controls(
-    run: Run, values: Mapping[str, Any], state: ResumableState
+    run: Results, values: Mapping[str, Any], state: ResumableState
 ) -> dict[tuple[str, str | None], dict[str, list[Measurement]]]:
     """Measure the claims about SaGe on the controls: id and language -> control -> seeds.
 
@@ -246,7 +246,7 @@ def _measure_controls(
     return found
 
 
-def _cases(claim: Statement, run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
+def _cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
     tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim.tokenizers]
     for language in _languages(claim, run):
@@ -254,7 +254,7 @@ def _cases(claim: Statement, run: Run, values: Mapping[str, Any]) -> Iterator[Ca
             yield Case(run, language, claim.corpus, tokenizer, values)
 
 
-def _languages(claim: Statement, run: Run) -> list[str | None]:
+def _languages(claim: Statement, run: Results) -> list[str | None]:
     """Return the languages of a claim, then the run's others where it may be said of any."""
     languages = list(claim.languages)
     if claim.any_language:

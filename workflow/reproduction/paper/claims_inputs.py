@@ -34,8 +34,8 @@ TRAIN = "train"
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run's settings, as far as claims need them, and where its artefacts are.
+class Results:
+    """What a run has measured and where it is, by its settings as far as claims need them.
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
@@ -118,7 +118,7 @@ class Case:
     test, which cost most.
     """
 
-    run: Run
+    run: Results
     language: str | None
     corpus: str
     tokenizer: str

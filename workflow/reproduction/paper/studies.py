@@ -24,7 +24,7 @@ import numpy as np
 
 from reproduction.analysis.vocabulary import common_share
 from reproduction.paper.claims import assess_claims
-from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.claims_inputs import TRAIN, Case, Results
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import MEASURES
@@ -190,9 +190,9 @@ def require_studies(rows: Collection[Any]) -> None:
 
 def assess_readings(
     language: str,
-    study: Run,
+    study: Results,
     builds: Sequence[tuple[str, int]],
-    run: Run | None,
+    run: Results | None,
     *,
     values: Path | str,
     window: int,
@@ -245,7 +245,7 @@ def assess_readings(
     state.clear()
 
 
-def _case(run: Run, language: str, tokenizer: str) -> Case:
+def _case(run: Results, language: str, tokenizer: str) -> Case:
     """Return a build as the only one of its run beside BPE: that is Holm's family, too."""
     tokenizers = {name: run.tokenizers[name] for name in (BASELINE, tokenizer)}
     alone = replace(run, languages=[language], tokenizers=tokenizers)

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis.counts import FEWEST_OCCURRENCES
-from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.claims_inputs import TRAIN, Case, Results
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.notes import presets_note
@@ -252,7 +252,7 @@ def _range_cell(spread: Spread) -> str:
 
 
 def table_sensitivity(
-    study: Run, rows: Sequence[Row], *, titles: Mapping[str, str], window: int
+    study: Results, rows: Sequence[Row], *, titles: Mapping[str, str], window: int
 ) -> Table:
     """Return what a reading's vocabulary becomes when one setting is another.
 
@@ -278,7 +278,9 @@ def table_sensitivity(
     )
 
 
-def _sensitivity_records(study: Run, row: Row, title: str, window: int) -> Iterator[dict[str, Any]]:
+def _sensitivity_records(
+    study: Results, row: Row, title: str, window: int
+) -> Iterator[dict[str, Any]]:
     """Yield the base, the other seeds, then the variants."""
     language = row["language"]
     base = read_build(study.vocabulary(language, row["base"]))
