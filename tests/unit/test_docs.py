@@ -14,6 +14,7 @@ import requests
 
 import sagevocab
 from reproduction.artefacts import figures, tables
+from reproduction.paper.formats import number
 from sagevocab.comparison import MEASURES
 
 ROOT = Path(__file__).parents[2]
@@ -144,6 +145,21 @@ def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
     assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in results
     assert f"the printed algorithm on {halves}." in results
     assert f"{gensim_1} and {gensim} are the same" in results
+
+
+def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
+    data = pd.read_csv(REFERENCE / "lm/tables/table_ngrams.csv")
+    own = data[data["tokenizer"] == "SaGe 1.0"].groupby("language")["bits_5_difference"]
+    english, turkish = (
+        [number(value, "+.3f") for value in own.get_group(language)]
+        for language in ("English", "Turkish")
+    )
+    results = page_text("docs/results.md")
+    shown = (
+        "{} after 10,000 English lines, {} after 32,000, {} after 100,000 and {} after all 750,000"
+    )
+    assert shown.format(*english) in results
+    assert f"(Turkish: {', '.join(turkish)})" in results
 
 
 def test_readme_and_results_page_count_as_the_findings_do() -> None:
