@@ -15,6 +15,7 @@ import requests
 import sagevocab
 from reproduction.artefacts import figures, tables
 from reproduction.paper.formats import number
+from reproduction.paper.overlap import OWN, what_chooses
 from sagevocab.comparison import MEASURES
 
 ROOT = Path(__file__).parents[2]
@@ -145,6 +146,22 @@ def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
     assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in results
     assert f"the printed algorithm on {halves}." in results
     assert f"{gensim_1} and {gensim} are the same" in results
+
+
+def test_the_results_page_has_overlaps_and_verdicts_of_other_sizes() -> None:
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    data = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
+    assert len(data.groupby(["language", "reading"])) == 8
+    for (text, reading), rows in data.groupby(["language", "reading"]):
+        found = rows.set_index("control").to_dict("index")
+        zero, shuffled = f"{reading} without vectors", f"{reading}, shuffled words"
+        names = ["counts", zero, shuffled]
+        shares = [f"{found[name]['mean']:.3f}" for name in (OWN, "pruned at random", *names)]
+        ways = [f"{found[name]['accounts_for']:.0%}".replace("%", " %") for name in names]
+        language, size = text.removesuffix(" pieces").split(", ")
+        assert f"| {' | '.join([size, reading, language, *shares, *ways])} |\n" in page
+        verdict = what_chooses(found, zero, shuffled, ["counts", "extra tokens"])
+        assert verdict == {"SaGe": "both", "SaGe 1.0": "mostly counts"}[reading]
 
 
 def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
