@@ -30,6 +30,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "high": 0.85,
         "verdict": verdict,
         "reason": None,
+        "failed_premise": None,
         "corpus": "train",
         "text": "English, training corpus",
         "language": "en",

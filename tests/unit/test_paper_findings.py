@@ -242,6 +242,18 @@ def test_the_seeds_of_each_reading_are_reported():
     assert "SaGe 1.0 is built" not in text and "*One seed is luck.* Where there is one" in text
 
 
+def test_reproduced_statements_whose_premise_fails_are_counted():
+    records = every_record()
+    own = [record for record in records if record["tokenizer"] == "sage"]
+    own[0]["failed_premise"] = own[1]["failed_premise"] = "ratio_lower"
+    own[1]["verdict"] = "undecided"
+    found = "Of the reproduced ones, 1 say little, because what they rest on is not reproduced."
+    lines = shown(records).splitlines()
+    assert [line.partition(" ")[2].split(" reproduces")[0] for line in lines if found in line] == [
+        "SaGe"
+    ]
+
+
 def test_reproduced_statements_that_a_control_meets_are_counted():
     first, second, third = [claim for claim in SAGES if claim.headline and claim.has_chance][:3]
     records = [of(one, "en", "sage", met_by={**NONE, "counts": 1}) for one in (first, second)]
