@@ -482,8 +482,8 @@ def test_the_garbage_collector_is_off_only_while_modules_are_imported() -> None:
 def test_ctrl_c_ends_a_job_without_a_traceback():
     # A process that starts in the background of a shell would ignore it.
     code = (
-        "import reproduction, os, signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "os.kill(os.getpid(), signal.SIGINT)"
+        "import reproduction, os, signal as s; s.signal(s.SIGINT, s.default_int_handler); "
+        "os.kill(os.getpid(), s.SIGINT)"
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
