@@ -11,7 +11,14 @@ import pytest
 import torch
 
 from lm_samples import make_vocabulary, sentences
-from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
+from reproduction.analysis.ngrams import (
+    BOUND,
+    FIRST_PIECE,
+    SPELLING,
+    UNKNOWN,
+    CodedLines,
+    measure_ngrams,
+)
 from reproduction.lm import causal as module
 from reproduction.lm import training
 from reproduction.lm.causal import build_model, rows_of, train_causal
@@ -41,7 +48,8 @@ def train(segmenter, output, seed=1, arguments=None, **overrides) -> pd.DataFram
 
 def test_a_row_is_a_line_and_a_long_line_continues_in_another():
     stream = np.array([BOUND, 5, 6, BOUND, 7, 8, 9, 4, BOUND])
-    rows = [(row.line, row.symbols.tolist()) for row in rows_of(stream, np.array([1, 0]), 3)]
+    coded = CodedLines(stream, characters=np.array([2, 4]), spelled=np.zeros(2))
+    rows = [(row.line, row.symbols.tolist()) for row in rows_of(coded, np.array([1, 0]), 3)]
     assert rows == [(1, [BOUND, 7, 8, 9]), (1, [9, 4, BOUND]), (0, [BOUND, 5, 6, BOUND])]
 
 

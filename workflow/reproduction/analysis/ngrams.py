@@ -21,6 +21,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -95,6 +96,11 @@ class CodedLines:
     stream: np.ndarray
     characters: np.ndarray
     spelled: np.ndarray
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """Return where lines begin and end in `stream`: int64[lines + 1]."""
+        return np.flatnonzero(self.stream == BOUND)
 
 
 def code_of_lines(lines: WordCorpus, segmenter: Segmenter) -> CodedLines:

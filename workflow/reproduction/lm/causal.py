@@ -47,7 +47,8 @@ log = logging.getLogger(__name__)
 
 # Raise this when the same settings, text and seed give other weights than before.
 RESULT_VERSION = 2
-ROWS_AT_ONCE = 16  # more need more memory for the output layer and are no faster on a CPU
+# Rows at once. More need more memory for the output layer; a CPU is no faster with them, a GPU is.
+ROWS_ON_CPU, ROWS_ON_GPU = 16, 256
 WARMUP, WEIGHT_DECAY, BETAS = 0.06, 0.01, (0.9, 0.98)
 LARGEST_NORM = 1.0  # of a gradient
 
@@ -86,6 +87,7 @@ class CausalTrainer(BudgetTrainer):
     ) -> None:
         """Prepare a run. lines: to train on. asked: held out."""
         self._settings, self._lines, self._asked = settings, lines, asked
+        self._rows_at_once = ROWS_ON_CPU if arguments.use_cpu else ROWS_ON_GPU
         updates = math.ceil(len(lines.characters) / settings.batch)
         super().__init__(
             model,
@@ -101,10 +103,15 @@ class CausalTrainer(BudgetTrainer):
 
     def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
         """Return what an update trains on; one process trains a model."""
-        lines = self._lines_of(update, update + 1)
-        rows = rows_of(self._lines.stream, lines, self._settings.longest)
-        batches = [_padded(part) for part in _parts(rows)]
+        rows = rows_of(self._lines, self._lines_of(update, update + 1), self._settings.longest)
+        batches = [_padded(part) for part in self._parts(rows)]
         return batches, sum(len(row.symbols) - 1 for row in rows)
+
+    def _parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+        """Yield the rows, those of like length together."""
+        ordered = sorted(rows, key=lambda row: len(row.symbols))
+        for start in range(0, len(ordered), self._rows_at_once):
+            yield ordered[start : start + self._rows_at_once]
 
     def _lines_of(self, first: int, end: int) -> np.ndarray:
         """Return the lines of the updates from `first` on, before `end`."""
@@ -121,7 +128,7 @@ class CausalTrainer(BudgetTrainer):
         wanted = count if self.spent() >= 1 else min(count, self._settings.heldout_lines)
         lines = np.arange(wanted) * count // wanted
         bits = asked.spelled.copy()
-        for part in _parts(rows_of(asked.stream, lines, self._settings.longest)):
+        for part in self._parts(rows_of(asked, lines, self._settings.longest)):
             nats = self.model(**self._prepare_inputs(_padded(part))).double().cpu().numpy()
             line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
             np.add.at(bits, line, nats / math.log(2))
@@ -223,25 +230,18 @@ class Row(NamedTuple):
     symbols: np.ndarray
 
 
-def rows_of(stream: np.ndarray, lines: np.ndarray, longest: int) -> list[Row]:
+def rows_of(coded: CodedLines, lines: np.ndarray, longest: int) -> list[Row]:
     """Return lines as rows: BOUND, the pieces, and BOUND, which ends the line.
 
-    stream: as `piece_stream` gives it. lines: which of them. A line of more than `longest` symbols
-    to predict continues in further rows, each begun by the last symbol of the row before.
+    lines: which of them. A line of more than `longest` symbols to predict continues in further
+    rows, each begun by the last symbol of the row before.
     """
-    bounds = np.flatnonzero(stream == BOUND)
+    stream, bounds = coded.stream, coded.bounds
     return [
         Row(line, stream[start : min(start + longest, bounds[line + 1]) + 1])
         for line in lines.tolist()
         for start in range(bounds[line], bounds[line + 1], longest)
     ]
-
-
-def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-    """Yield the rows, those of like length together."""
-    ordered = sorted(rows, key=lambda row: len(row.symbols))
-    for start in range(0, len(ordered), ROWS_AT_ONCE):
-        yield ordered[start : start + ROWS_AT_ONCE]
 
 
 def _padded(rows: Sequence[Row]) -> Batch:
