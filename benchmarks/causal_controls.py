@@ -3,9 +3,8 @@
     python benchmarks/causal_controls.py                      # the table, from what is committed
     python benchmarks/causal_controls.py --run results/mine   # first the bits, of a finished run
 
-The models of a run's controls beside those of results/reference/lm, which saw the same lines with
-the same seeds and settings. What is tested, docs/appendix/statistics.md says ("Causal
-transformers"); results/reference/controls/README.md, how the run is made.
+What is tested, docs/appendix/statistics.md says ("Models of the counting controls");
+results/reference/controls/README.md, how the runs are made.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from reproduction.paper.tables_evidence import table_evidence
 from reproduction.parquet import write_parquet
 
 ROOT = Path(__file__).parents[1]
-REFERENCE = ROOT / "results/reference/lm/causal"
 OUTPUT = ROOT / "results/reference/controls/causal"
 LANGUAGES = {"en": "English", "tr": "Turkish"}
 LABELS = {
@@ -31,37 +29,34 @@ LABELS = {
     "sage_released": "SaGe 1.0",
     "counts": "counts",
     "sage_released_zero": "SaGe 1.0 without vectors",
+    "random": "pruned at random",
 }
 CONTROLS = ("counts", "sage_released_zero")
-COLUMNS = ["line", "characters", "bits", "tokenizer", "seed"]
 
 
 def write_bits(run: Path, output: Path) -> None:
-    """Write what every control's models need for each held-out line at the end, a file a language.
+    """Write what every model needs for each held-out line at the end, a file a language.
 
     Bits are float32, as in results/reference/lm.
     """
+    output.mkdir(parents=True, exist_ok=True)
     for language in LANGUAGES:
         frames = []
-        for control in CONTROLS:
-            for path in sorted((run / f"analysis/{language}/causal/{control}").glob("*.parquet")):
-                frame = pd.read_parquet(path).assign(tokenizer=control, seed=int(path.stem))
-                frames.append(at_the_end(frame).astype({"bits": np.float32}))
-        write_parquet(output / f"{language}.parquet", pd.concat(frames)[COLUMNS])
-
-
-def at_the_end(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of the last validation, which asks all lines."""
-    return frame[frame["step"] == frame["step"].max()]
+        for tokenizer in LABELS:
+            for path in sorted((run / f"analysis/{language}/causal/{tokenizer}").glob("*.parquet")):
+                frame = pd.read_parquet(path).assign(tokenizer=tokenizer, seed=int(path.stem))
+                frames.append(frame[frame["step"] == frame["step"].max()])
+        bits = pd.concat(frames).astype({"bits": np.float32})
+        write_parquet(output / f"{language}.parquet", bits)
 
 
 def read_bits(folder: Path) -> CausalPanels:
-    """Return the models of BPE, SaGe 1.0 and the controls by language."""
+    """Return the models by language and tokenizer."""
     panels = {}
     for language, title in LANGUAGES.items():
-        known = at_the_end(pd.read_parquet(REFERENCE / f"{language}.parquet"))[COLUMNS]
-        both = pd.concat([known, pd.read_parquet(folder / f"{language}.parquet")])
-        panels[title] = {label: list(_models(both, name)) for name, label in LABELS.items()}
+        bits = pd.read_parquet(folder / f"{language}.parquet")
+        there = [name for name in LABELS if name in set(bits["tokenizer"])]
+        panels[title] = {LABELS[name]: list(_models(bits, name)) for name in there}
     return panels
 
 
@@ -91,10 +86,11 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(given)
     if arguments.run:
         write_bits(arguments.run, arguments.output)
-    data = compare(read_bits(arguments.output))
+    panels = read_bits(arguments.output)
+    data = compare(panels)
     shown = data.dropna(axis="columns", how="all")
     shown.to_csv(arguments.output / "table_causal.csv", index=False, lineterminator="\n")
-    table = table_evidence(data, labels=list(LABELS.values()), baseline=LABELS["bpe"])
+    table = table_evidence(data, labels=list(panels["English"]), baseline=LABELS["bpe"])
     (arguments.output / "table_causal.md").write_text(table.markdown(), encoding="utf-8")
 
 

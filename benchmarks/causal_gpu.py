@@ -44,9 +44,11 @@ TOKENIZERS = ("bpe", "sage_released", "counts", "sage_released_zero", "random")
 
 
 def train(results: Path, output: Path, gpus: int, language: str, tokenizer: str, seed: int) -> str:
-    """Train a model; return what was done."""
+    """Train a model unless it is there; return what was done."""
     started = time.monotonic()
     path = output / f"analysis/{language}/causal/{tokenizer}/{seed}.parquet"
+    if path.exists():
+        return f"{language} {tokenizer} {seed}: is there"
     path.parent.mkdir(parents=True, exist_ok=True)
     corpus = WordCorpus.load(results / f"corpus/{language}.train.words.npz")
     heldout = read_lines(results / f"corpus/{language}.heldout.txt.zst")
@@ -78,7 +80,8 @@ def main(given: Sequence[str] | None = None) -> None:
     models = product(range(1, arguments.seeds + 1), ("en", "tr"), TOKENIZERS)
     workers = ProcessPoolExecutor(
         arguments.at_once,
-        mp_context=multiprocessing.get_context("spawn"),
+        # Trainer loads batches in a process of its own, which inherits this start method.
+        mp_context=multiprocessing.get_context("fork"),
         initializer=partial(logging.basicConfig, level=logging.INFO),
     )
     with workers:

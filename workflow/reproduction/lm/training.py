@@ -14,6 +14,7 @@ import functools
 import json
 import logging
 import math
+import multiprocessing
 import os
 import shutil
 import time
@@ -165,7 +166,8 @@ def training_arguments(
         per_device_train_batch_size=1,
         train_sampling_strategy="sequential",
         remove_unused_columns=False,
-        dataloader_num_workers=min(gpus, 1),
+        # A worker inherits text and trainer: only forks can, and Python 3.14 has another default.
+        dataloader_num_workers=int(gpus > 0 and multiprocessing.get_start_method() == "fork"),
         ddp_find_unused_parameters=False,
         save_strategy="no",  # `_Rhythm` decides
         save_total_limit=2,
