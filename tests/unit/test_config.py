@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -44,13 +45,20 @@ def leaves(node: object, path: tuple = ()) -> dict:
     return {k: v for key, child in node.items() for k, v in leaves(child, (*path, key)).items()}
 
 
-def test_the_configuration_for_local_texts_is_valid_once_they_are_there(
-    paper: dict, tmp_path, monkeypatch
+@pytest.mark.parametrize(
+    ("names", "first"),
+    [(["wiki"], "en.txt.xz"), (["wiki", "small_models", "reference"], "en_wiki.txt.xz")],
+)
+def test_the_configurations_for_local_texts_are_valid_once_they_are_there(
+    paper: dict, names: list[str], first: str, tmp_path, monkeypatch
 ) -> None:
-    config = merged(paper, yaml.safe_load((ROOT / "config/wiki.yaml").read_text()))
-    with pytest.raises(UserError, match="there is no file data/en.txt.xz"):
+    config = paper
+    for name in names:
+        config = merged(config, yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
+    with pytest.raises(UserError, match=f"there is no file data/{first}"):
         check_config(copy.deepcopy(config))
-    for path in (value for key, value in leaves(config).items() if key[-1] == "path"):
+    paths = [value for key, value in leaves(config).items() if key[-1] == "path"]
+    for path in np.hstack(paths):
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).touch()
     monkeypatch.chdir(tmp_path)
