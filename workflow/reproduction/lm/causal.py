@@ -47,8 +47,9 @@ log = logging.getLogger(__name__)
 
 # Raise this when the same settings, text and seed give other weights than before.
 RESULT_VERSION = 2
-# Rows at once. More need more memory for the output layer; a CPU is no faster with them, a GPU is.
-ROWS_ON_CPU, ROWS_ON_GPU = 16, 256
+# Rows at once, and symbols of such rows on a GPU, which is faster with more; a CPU is not. The
+# output layer takes some 160 kB of memory a symbol, with 16,000 pieces.
+ROWS, SYMBOLS_ON_GPU = 16, 2**15
 WARMUP, WEIGHT_DECAY, BETAS = 0.06, 0.01, (0.9, 0.98)
 LARGEST_NORM = 1.0  # of a gradient
 
@@ -87,7 +88,9 @@ class CausalTrainer(BudgetTrainer):
     ) -> None:
         """Prepare a run. lines: to train on. asked: held out."""
         self._settings, self._lines, self._asked = settings, lines, asked
-        self._rows_at_once = ROWS_ON_CPU if arguments.use_cpu else ROWS_ON_GPU
+        self._rows = ROWS
+        if not arguments.use_cpu:
+            self._rows = max(ROWS, SYMBOLS_ON_GPU // settings.longest)
         updates = math.ceil(len(lines.characters) / settings.batch)
         super().__init__(
             model,
@@ -110,8 +113,8 @@ class CausalTrainer(BudgetTrainer):
     def _parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         """Yield the rows, those of like length together."""
         ordered = sorted(rows, key=lambda row: len(row.symbols))
-        for start in range(0, len(ordered), self._rows_at_once):
-            yield ordered[start : start + self._rows_at_once]
+        for start in range(0, len(ordered), self._rows):
+            yield ordered[start : start + self._rows]
 
     def _lines_of(self, first: int, end: int) -> np.ndarray:
         """Return the lines of the updates from `first` on, before `end`."""
