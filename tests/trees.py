@@ -1,9 +1,9 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
-Free to differ are logs and benchmarks; in provenance records the field `run`, the commit (digests
-of the code must agree) and the digests of files that hold times; times in logs of training; claims
-about time; and the pages and the tables that show them, whose other contents are compared in
-`claims.json` and the `csv` files.
+Free to differ are logs; benchmarks, which a killed Snakemake may also leave out; in provenance
+records the field `run`, the commit (digests of the code must agree) and the digests of files that
+hold times; times in logs of training; claims about time; and the pages and the tables that show
+them, whose other contents are compared in `claims.json` and the `csv` files.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ import pandas as pd
 
 # Below a run's folder. Of these only the names are compared: the contents are times, or show some.
 _NAMES_ONLY = re.compile(
-    r"(logs|benchmarks)/.*"
-    r"|tables/table_(costs|claims)\..*"
-    r"|tables/table_learning_curves\.(html|md|tex)"
-    r"|claims\.md|findings\.(md|tex|pdf)|report\.html"
+    r"logs/.*"
+    r"|tables/table_costs\..*"
+    r"|tables/table_(learning_curves|controls)\.(html|md|tex)"
+    r"|claims\.md|findings\.md|report\.html"
 )
 # The files that hold times beside results.
 _TIMED = re.compile(
-    rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json|tables/table_learning_curves\.csv"
+    rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json"
+    r"|tables/table_(learning_curves|controls)\.csv"
 )
+_TIMED_CLAIM = "cost_ratio"
 _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # columns
 
 
@@ -50,7 +52,11 @@ def digests(tree: Path) -> dict[str, str]:
     """
     files = sorted(path for path in tree.rglob("*") if not path.is_dir())
     names = {path: path.relative_to(tree).as_posix() for path in files}
-    return {name: hashlib.sha256(_fixed(path, name)).hexdigest() for path, name in names.items()}
+    return {
+        name: hashlib.sha256(_fixed(path, name)).hexdigest()
+        for path, name in names.items()
+        if not name.startswith("benchmarks/")
+    }
 
 
 def _fixed(path: Path, name: str) -> bytes:
@@ -65,6 +71,8 @@ def _fixed(path: Path, name: str) -> bytes:
     if not _TIMED.fullmatch(name):
         return path.read_bytes()
     frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    if "id" in frame:
+        frame = frame[frame["id"] != _TIMED_CLAIM]
     return _frame_bytes(frame[[name for name in frame if not _TIMES.fullmatch(name)]])
 
 
