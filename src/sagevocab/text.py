@@ -8,8 +8,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-import zstandard
-
 from sagevocab.compression import DAMAGE, damaged, open_bytes
 from sagevocab.errors import EncodingError, UserError
 from sagevocab.state import atomic_path
@@ -69,6 +67,8 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
     Equal lines give equal bytes: one frame, fixed level, no date.
     """
     count = 0
+    import zstandard  # not needed to plan a workflow
+
     compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
     with atomic_path(path) as temporary, compressor.stream_writer(temporary.open("wb")) as stream:
         for line in lines:

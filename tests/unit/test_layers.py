@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,3 +47,18 @@ def test_no_part_of_the_pipeline_imports_the_pages(part: str) -> None:
     higher |= set() if part == "paper" else {"reproduction.paper"}
     higher |= {"reproduction.analysis", "reproduction.lm"} if part == "data" else set()
     assert not [name for name in found for one in higher if f"{name}.".startswith(f"{one}.")]
+
+
+def test_the_rules_need_numpy_and_pydantic_alone() -> None:
+    """Where conda installs what jobs need, Snakemake's own Python has nothing else."""
+    rules = "".join(path.read_text("utf-8") for path in (ROOT / "workflow/rules").glob("*.smk"))
+    modules = sorted(set(re.findall(r"from ((?:reproduction|sagevocab)[\w.]*) import", rules)))
+    assert "reproduction.run" in modules
+    absent = ["datasets", "gensim", "huggingface_hub", "matplotlib", "mwparserfromhell", "numba"]
+    absent += ["pandas", "pyarrow"]
+    absent += ["scipy", "sentencepiece", "tokenizers", "torch", "transformers", "zstandard"]
+    lines = [f"import sys; sys.modules.update(dict.fromkeys({absent}))"]
+    program = "\n".join(lines + [f"import {name}" for name in modules])
+    paths = os.pathsep.join(str(ROOT / name) for name in ("src", "workflow"))
+    environment = {**os.environ, "PYTHONPATH": paths}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)

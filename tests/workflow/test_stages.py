@@ -95,7 +95,8 @@ def test_its_code_imports(stage: str) -> None:
 @each_stage
 def test_it_has_nothing_that_the_lock_does_not_name(stage: str) -> None:
     command = [python_of_stage(stage), "-m", "pip", "list", "--format=freeze"]
-    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    alone = {**os.environ, "PYTHONPATH": ""}  # `make` puts this checkout there
+    listed = subprocess.run(command, env=alone, capture_output=True, text=True, check=True).stdout
     # Of a local version, as torch's +cpu, the lock names the public part.
     installed = {line.partition("+")[0].replace("_", "-").lower() for line in listed.split()}
     locked = {line.partition(" ;")[0] for line in ENVIRONMENTS.LOCK.read_text("utf-8").splitlines()}
