@@ -85,6 +85,9 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--output", type=Path, default=OUTPUT)
     arguments = parser.parse_args(given)
     if arguments.run:
+        for language in LANGUAGES:
+            if not any(arguments.run.glob(f"analysis/{language}/causal/*/*.parquet")):
+                parser.error(f"{arguments.run}: has no causal models of the language {language}")
         write_bits(arguments.run, arguments.output)
     panels = read_bits(arguments.output)
     data = compare(panels)

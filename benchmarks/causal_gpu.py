@@ -24,6 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
+from causal_controls import LABELS, LANGUAGES  # noqa: E402
+
 from reproduction.lm.causal import train_causal  # noqa: E402
 from reproduction.lm.settings import CausalSettings  # noqa: E402
 from sagevocab.segment import load_segmenter  # noqa: E402
@@ -40,7 +42,6 @@ SETTINGS = CausalSettings(
     heldout_lines=300,
     precision="bf16",
 )
-TOKENIZERS = ("bpe", "sage_released", "counts", "sage_released_zero", "random")
 
 
 def train(results: Path, output: Path, gpus: int, language: str, tokenizer: str, seed: int) -> str:
@@ -75,9 +76,11 @@ def main(given: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--cpu", action="store_true", help="without a GPU")
     arguments = parser.parse_args(given)
+    if not (arguments.results / "corpus").is_dir():
+        parser.error(f"{arguments.results}: has no folder `corpus`; name a run's results")
     where = arguments.results, arguments.output, int(not arguments.cpu)
     # Whole seeds first: a run that is ended early compares what it has.
-    models = product(range(1, arguments.seeds + 1), ("en", "tr"), TOKENIZERS)
+    models = product(range(1, arguments.seeds + 1), LANGUAGES, LABELS)
     workers = ProcessPoolExecutor(
         arguments.at_once,
         # Trainer loads batches in a process of its own, which inherits this start method.

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
+
+from reproduction.digests import PACKAGES
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    """Undo what `job` sets for the rest of its process: levels, and a handler of its log."""
+    root = logging.getLogger()
+    loggers = [root, *map(logging.getLogger, PACKAGES)]
+    levels, handlers = [logger.level for logger in loggers], set(root.handlers)
+    yield
+    for logger, level in zip(loggers, levels, strict=True):
+        logger.setLevel(level)
+    for handler in set(root.handlers) - handlers:
+        root.removeHandler(handler)
 
 
 @pytest.fixture

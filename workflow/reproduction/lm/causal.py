@@ -47,8 +47,8 @@ log = logging.getLogger(__name__)
 
 # Raise this when the same settings, text and seed give other weights than before.
 RESULT_VERSION = 2
-# Rows at once, and symbols of such rows on a GPU, which is faster with more; a CPU is not. The
-# output layer takes some 160 kB of memory a symbol, with 16,000 pieces.
+# Rows at once, and symbols of such rows on a GPU, which is faster with more; a CPU is not. Logits
+# and their gradients take some 10 bytes for each symbol and piece: with 16,000 pieces at most 5 GB.
 ROWS, SYMBOLS_ON_GPU = 16, 2**15
 WARMUP, WEIGHT_DECAY, BETAS = 0.06, 0.01, (0.9, 0.98)
 LARGEST_NORM = 1.0  # of a gradient
