@@ -15,6 +15,7 @@ from playground_samples import CHARACTERS, spoilt, turkish
 from reproduction.paper.playground import example_sentences, playground_data, replacements
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy
+from sagevocab.pieces import read_folder_pieces
 from sagevocab.segment import load_segmenter, read_description
 from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
 from scripts_text import SENTENCES
@@ -25,7 +26,7 @@ EXAMPLES = {"language": "en", "sentences": [{"bold": "ab", "text": "An ab."}]}
 NAMES = [(language, name) for language in ("en", "tr") for name in TOKENIZERS]
 
 # What a page does with its data, without the page.
-DRIVER = """
+DRIVER = r"""
 const normalizers = {}, tokenizers = {};
 function load(data) {
   for (const [rule, map] of Object.entries(data.normalizations)) {
@@ -34,7 +35,7 @@ function load(data) {
   for (const language of data.languages) {
     for (const spec of language.tokenizers) {
       tokenizers[`${language.key} ${spec.key}`] =
-        Segmentation.tokenizer(spec, normalizers[spec.normalization]);
+        Segmentation.tokenizer(spec, normalizers[spec.normalization], language.pieces.split("\n"));
     }
   }
   return true;
@@ -220,6 +221,20 @@ def test_each_normalisation_is_embedded_once(folders):
     methods = {spec["key"]: spec["method"] for spec in data["languages"][0]["tokenizers"]}
     assert methods["sage"] == methods["bpe"] == "greedy"
     assert (methods["merges"], methods["unigram"]) == ("merges", "unigram")
+
+
+def test_pieces_that_tokenizers_share_are_embedded_once(folders):
+    [english, _] = data_of(folders)["languages"]
+    shared = english["pieces"].split("\n")
+    assert len(shared) == len(set(shared))
+    for spec in english["tokenizers"]:
+        pieces, end = [], 0
+        for skip, take in zip(spec["runs"][::2], spec["runs"][1::2], strict=True):
+            pieces += shared[end + skip : end + skip + take]
+            end += skip + take
+        assert pieces == read_folder_pieces(folders["en"][spec["key"]]), spec["key"]
+    bpe = next(spec for spec in english["tokenizers"] if spec["key"] == "bpe")
+    assert len(bpe["runs"]) < len(shared) / 10
 
 
 def test_other_methods_are_left_out_by_name(folders, tmp_path):

@@ -307,7 +307,8 @@ def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, pa
     [language] = json.loads(embedded)["languages"]
     assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]
     assert language["tokenizers"][1]["label"] == "SaGe (printed)"
-    assert language["tokenizers"][0]["pieces"].split("\n") == PIECES
+    assert language["pieces"].split("\n") == PIECES
+    assert language["tokenizers"][0]["runs"] == [0, len(PIECES)]
     assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
 
 

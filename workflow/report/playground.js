@@ -10,6 +10,7 @@
   const data = JSON.parse(document.getElementById("playground-data").textContent);
   const unchecked = new Set(
     data.languages.flatMap((each) => each.tokenizers.filter((spec) => !spec.shown).map((spec) => spec.key)));
+  for (const each of data.languages) each.pieces = each.pieces.split("\n");
   let waiting = 0;
   let refused = 0; // characters that the last paste was too long by
 
@@ -67,7 +68,7 @@
       normalizers.set(rule, Segmentation.normalizer(data.normalizations[rule]));
     }
     if (!tokenizers.has(spec)) {
-      tokenizers.set(spec, Segmentation.tokenizer(spec, normalizers.get(rule)));
+      tokenizers.set(spec, Segmentation.tokenizer(spec, normalizers.get(rule), language().pieces));
     }
     return tokenizers.get(spec);
   }

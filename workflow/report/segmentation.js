@@ -130,12 +130,23 @@ const Segmentation = (() => {
     };
   }
 
-  // spec: method, pieces (one a line), maxWordChars; merges (one a line, parts apart by a space)
-  // or scores (a list). normalize: what `normalizer` returned.
-  function tokenizer(spec, normalize) {
-    const pieces = spec.pieces.split("\n");
+  // Runs of the shared pieces: how many to skip (or to go back), how many to take, and so on.
+  function taken(shared, runs) {
+    const parts = [];
+    for (let at = 0, end = 0; at < runs.length; at += 2) {
+      const start = end + runs[at];
+      end = start + runs[at + 1];
+      parts.push(shared.slice(start, end));
+    }
+    return parts.flat();
+  }
+
+  // spec: method, runs (of the pieces of its language), maxWordChars; merges (one a line, parts apart
+  // by a space) or scores (a list). normalize: what `normalizer` returned. shared: the language's pieces.
+  function tokenizer(spec, normalize, shared) {
+    const pieces = taken(shared, spec.runs);
     const numbers = new Map(pieces.map((piece, number) => [piece, number]));
-    const longest = Math.max(...pieces.map((piece) => Array.from(piece).length));
+    const longest = pieces.reduce((most, piece) => Math.max(most, Array.from(piece).length), 0);
     const segment = {
       greedy: () => greedy(numbers, longest),
       merges: () => merging(spec.merges ? spec.merges.split("\n") : []),

@@ -47,8 +47,9 @@ def playground_data(
     language -> the lines that it is trained on, where neither the paper nor we have sentences.
     shown: the tokenizers that are chosen at first; all, if none is named.
 
-    normalizations: rule -> text -> its replacement, each rule once. languages: name, examples and
-    tokenizers. left_out: the tokenizers that segment by another method than these three.
+    normalizations: rule -> text -> its replacement, each rule once. languages: name, examples,
+    pieces (those of all its tokenizers, each once: pruned vocabularies share most) and tokenizers.
+    left_out: the tokenizers that segment by another method than these three.
 
     Raises:
         UserError: a folder is missing or damaged.
@@ -64,9 +65,10 @@ def playground_data(
             for name in folders
             if name not in known
         ]
+        numbers: dict[str, int] = {}
         tokenizers = [
             {"shown": name in (shown or known)}
-            | _tokenizer(folders[name], name, labels[name], maps)
+            | _tokenizer(folders[name], name, labels[name], maps, numbers)
             for name in known
         ]
         if tokenizers:
@@ -75,6 +77,7 @@ def playground_data(
                     "key": language,
                     "name": languages[language],
                     "examples": example_sentences(language, examples, corpora),
+                    "pieces": "\n".join(numbers),
                     "tokenizers": tokenizers,
                 }
             )
@@ -107,9 +110,17 @@ def _first_lines(corpus: Path | str) -> list[str]:
 
 
 def _tokenizer(
-    folder: Path, name: str, label: str, maps: dict[str, dict[str, str]]
+    folder: Path,
+    name: str,
+    label: str,
+    maps: dict[str, dict[str, str]],
+    numbers: dict[str, int],
 ) -> dict[str, Any]:
-    """Return one tokenizer; the replacements of its normalisation go into `maps`."""
+    """Return one tokenizer.
+
+    The replacements of its normalisation go into `maps`; its pieces go into `numbers`, which says
+    where they stand among those of the language.
+    """
     description, pieces = read_description(folder), read_folder_pieces(folder)
     method, rule = description["method"], description["normalization"]
     spec = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
@@ -124,9 +135,22 @@ def _tokenizer(
         "how": METHODS[method],
         "normalization": rule,
         "maxWordChars": description["max_word_chars"],
-        "pieces": "\n".join(pieces),
+        "runs": _runs([numbers.setdefault(piece, len(numbers)) for piece in pieces]),
         **_model(spec["model"], method, pieces),
     }
+
+
+def _runs(numbers: Sequence[int]) -> list[int]:
+    """Return numbers as runs of consecutive ones: how many to skip (or go back), how many to take.
+
+    >>> _runs([0, 1, 4, 5, 2])
+    [0, 2, 2, 2, -4, 1]
+    """
+    values = np.array(numbers, np.int64)
+    first = np.flatnonzero(np.diff(values, prepend=-2) != 1)
+    lengths = np.diff(first, append=len(values))
+    ends = np.concatenate(([0], values[first] + lengths))
+    return np.column_stack((values[first] - ends[:-1], lengths)).ravel().tolist()
 
 
 def replacements(charsmap: bytes) -> dict[str, str]:
