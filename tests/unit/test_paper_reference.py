@@ -15,7 +15,7 @@ from reproduction.parquet import write_parquet
 from reproduction.run_report import reference_command
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
-from sagevocab.state import file_digest, write_json
+from sagevocab.state import file_digest, read_json, write_json
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
@@ -82,7 +82,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     (tmp_path / "figures").mkdir()
     figure, large = tmp_path / "figures/figure_x.png", tmp_path / "figures/figure_y.pdf"
     figure.write_bytes(b"png")
-    large.write_bytes(b"0" * 500_001)
+    large.write_bytes(b"0" * 1_000_001)
     (tmp_path / "figures/figure_x.provenance.json").write_text("{}")
     page = build([figure, large], claims=[record(), record(verdict="same direction")])
     output = tmp_path / "reference"
@@ -96,6 +96,22 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "| reproduced | 1 |" in page
     assert "    vocabulary:\n      final_size: 4000\n" in page
     assert "figure_y.pdf" in page
+
+
+def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_path, build):
+    small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
+    small.write_bytes(b"0" * 3_000_000)
+    large.write_bytes(b"0" * 1_000_001)
+    call = {"function": "f", "settings": {}, "caption": ""}
+    calls = {
+        "figure_light": call | {"reads": {"frame": str(small)}},
+        "figure_heavy": call | {"reads": {"frames": [str(small), str(large)]}},
+    }
+    page = build(calls=calls, results=tmp_path)
+    frames = tmp_path / "reference/frames"
+    assert list(read_json(frames / "calls.json")) == ["figure_light"]
+    assert not (frames / "large.parquet").exists()
+    assert "Drawn from more than 4 MB, which is not in `frames/`: figure_heavy." in page
 
 
 def test_settings_that_the_paper_leaves_open_are_named_where_they_are_not_the_usual(build):

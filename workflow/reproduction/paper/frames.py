@@ -18,13 +18,15 @@ from sagevocab.state import read_json, write_text
 
 Calls = dict[str, dict[str, Any]]
 CALLS = "calls.json"
+LARGEST_FRAMES = 4_000_000  # bytes, of what one figure or table is drawn from
 
 
-def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: Path) -> None:
+def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: Path) -> list[str]:
     """Copy what figures and tables read, and write how each is made.
 
     calls: name -> function, reads (paths, nested as the function takes them), settings, caption.
-    results: the run's folder.
+    results: the run's folder. Returns the names of those whose files are too large together; they
+    are left out.
 
     Raises:
         UserError: a file is missing.
@@ -48,13 +50,20 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
         inside = Path(setting).is_relative_to(results)
         return f"frames:{Path(setting).relative_to(results).as_posix()}" if inside else setting
 
+    def size(path: str) -> int:
+        return Path(path).stat().st_size if Path(path).is_file() else 0
+
+    sizes = {name: sum(map(size, _paths(call["reads"]))) for name, call in calls.items()}
+    heavy = [name for name in calls if sizes[name] > LARGEST_FRAMES]
     written = {
         artefact: call
         | {"reads": _each(copy, call["reads"]), "settings": _each(name, call["settings"])}
         for artefact, call in calls.items()
+        if artefact not in heavy
     }
     # Not sorted: tables show rows and columns in the order of their settings.
     write_text(folder / CALLS, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    return heavy
 
 
 def read_calls(folder: Path, resources: Path) -> Calls:
@@ -79,6 +88,14 @@ def read_calls(folder: Path, resources: Path) -> Calls:
         artefact: call | {part: _each(locate, call[part]) for part in ("reads", "settings")}
         for artefact, call in calls.items()
     }
+
+
+def _paths(reads: Any) -> list[str]:
+    """Return the paths in nested lists and mappings."""
+    if isinstance(reads, str):
+        return [reads]
+    parts = reads.values() if isinstance(reads, Mapping) else reads
+    return [path for part in parts for path in _paths(part)]
 
 
 def _each(change: Callable[[str], str], value: Any) -> Any:

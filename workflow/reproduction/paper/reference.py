@@ -22,7 +22,7 @@ import yaml
 
 from reproduction.job import git_commit, package_versions, record_beside
 from reproduction.paper.formats import listed
-from reproduction.paper.frames import write_frames
+from reproduction.paper.frames import LARGEST_FRAMES, write_frames
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
@@ -37,8 +37,9 @@ log = logging.getLogger(__name__)
 
 _SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
 _MODEL_SETTINGS = ("lm",)
-LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
-_TOO_LARGE = f"Larger than {LARGEST_FILE // 1000} kB, so not here: "
+LARGEST_FILE = 1_000_000  # bytes; a larger figure or table stays behind
+_TOO_LARGE = f"Larger than {LARGEST_FILE / 1e6:g} MB, so not here: "
+_FRAMES_TOO_LARGE = f"Drawn from more than {LARGEST_FRAMES / 1e6:g} MB, which is not in `frames/`: "
 _VERDICTS_NOTE = (
     "In brackets: the same statements in languages of which the paper does not make them."
 )
@@ -108,8 +109,7 @@ def build_reference(
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
-        if calls:
-            write_frames(folder / "frames", calls, Path(results))
+        heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
         write_prunings(list(map(Path, prunings)), folder / "prunings")
         sections = (
             _opening(run, command),
@@ -126,6 +126,7 @@ def build_reference(
             _commits(made or {}),
             [", ".join(f"{name} {version}" for name, version in package_versions().items())],
             [f"{_TOO_LARGE}{', '.join(left)}."] if left else [],
+            [f"{_FRAMES_TOO_LARGE}{', '.join(heavy)}."] if heavy else [],
         )
         page = "\n\n".join(filter(None, map("\n".join, sections)))
         write_text(folder / "README.md", page + "\n")
@@ -181,7 +182,7 @@ def _opening(run: Mapping[str, Any], command: str) -> list[str]:
         f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`. "
         f"{_OF_MODELS if run['models'] else _OF_VOCABULARIES} Beside this page are `tables/`, "
         "`figures/`, and in `provenance/` what made each of them. `frames/` has the measurements "
-        "behind all that need no text, with each answer of models and probes: "
+        "behind them, where they need no text and are not too large: "
         "`python -m reproduction.redraw FOLDER OUTPUT` draws figures and tables again.",
         *(_VOCABULARIES if not run["models"] else []),
         "",
