@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -14,9 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from readable import assert_readable
+from reproduction.artefacts import figures as declarations
+from reproduction.artefacts import registry
 from reproduction.paper import figures, style
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.tokenizers import figure_tokenizers
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 
 STYLE = Path(figures.__file__).parents[2] / "resources" / "style.mplstyle"
@@ -345,3 +349,22 @@ def test_panels_are_read_row_by_row():
     assert read == {"en": {"BPE": 1, "SaGe": 2}, "tr": {"BPE": 3, "SaGe": 4}}
     with pytest.raises(ValueError, match="3 files for 2 panels"):
         by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3"], int)
+
+
+def test_the_figure_that_contributing_adds_is_drawn(tmp_path, kept, monkeypatch):
+    """Its declaration, its drawing and its test run as they stand on the page."""
+    page = (CONFIG.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    monkeypatch.setattr(registry, "_REGISTERED", {})
+    declared, drawn, tested = {**vars(declarations)}, {**vars(figures)}, {**globals()}
+    for block, names in zip(blocks, (declared, drawn, tested), strict=True):
+        exec(block, names)
+    monkeypatch.setattr(figures, "figure_coverage", drawn["figure_coverage"], raising=False)
+    tested["test_coverage_begins_with_the_most_frequent_piece"](tmp_path, kept)
+    paths = {label: tmp_path / f"{label}.parquet" for label in LABELS}
+    for path in paths.values():
+        write_parquet(path, pd.DataFrame({"piece": ["a", "b"], "count": [3, 1]}))
+    frequencies = dict.fromkeys(TITLES, paths)
+    declared["figure_coverage"](frequencies=frequencies, **files(tmp_path))
+    assert_readable(kept[-1])
+    assert registry._REGISTERED["figure_coverage"].function == "artefacts.figures.figure_coverage"
