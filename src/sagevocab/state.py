@@ -91,14 +91,13 @@ def scratch_folder(path: str | Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def try_lock(file: IO, shared: bool = False) -> bool:
+def try_lock(file: IO) -> bool:
     """Lock an open file for this process until it is closed; return whether that worked.
 
-    A `shared` lock keeps out only those that are not. The system releases the lock if the process
-    is killed.
+    The system releases the lock if the process is killed.
     """
     try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.stats import holm
-from reproduction.lm.metrics import class_scores, span_scores, value_scores
 from reproduction.paper.evidence import gather_evidence, read_models, read_probes
 from reproduction.paper.figures_evidence import figure_evidence
 from reproduction.paper.ngrams import LineBits

@@ -267,7 +267,7 @@ with job(rule(folder)):
 
 def started(folder: Path, name: str) -> subprocess.Popen:
     """Start JOB; return when it works, or waits for another."""
-    places = [Path(__file__).parent, *digests.search_path()]
+    places = [Path(__file__).parent, *(path.parent for path in digests.PACKAGES.values())]
     process = subprocess.Popen(
         [sys.executable, "-c", JOB, str(folder), name],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},

@@ -52,10 +52,11 @@ def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:
         return title, run.control_parameters(tokenizer)
     if method == "external":
         return f"imported from `{Path(run.tokenizer(tokenizer).path_in(language)).name}`", {}
-    return {
+    title = {
         "bpe": f"BPE, {greedy}",
         "bpe_merges": "BPE, segmented by its merges",
         "unigram": "UnigramLM",
         "unigram_greedy": f"UnigramLM, {greedy}",
         "wordpiece": f"WordPiece, {greedy}",
-    }[method], {}
+    }.get(method, method)
+    return title, {}

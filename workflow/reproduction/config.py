@@ -59,6 +59,7 @@ EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
 # Keys of earlier versions -> what to do instead.
 REMOVED = {
+    "reading_settings": "a reading is a tokenizer; name it in tokenizer_settings",
     "scheduler": "one machine maps what is larger than its memory; leave it out",
     "figures.width": "figures are 6.3 inches wide, and can be read at half of it; leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",

@@ -31,11 +31,6 @@ SCRIPTS = HERE.parent / "scripts"
 KNOWN = Path(".snakemake/sagevocab/code.json")
 
 
-def search_path() -> list[str]:
-    """Return the folders that must be on the search path of a process that runs this code."""
-    return [str(path.parent) for path in PACKAGES.values()]
-
-
 def code_of(adapter: str, function: str = "") -> str:
     """Return an adapter's file name and the digest of its code, for the `params` of its rule.
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -31,9 +31,6 @@ from reproduction.sections import (
 )
 from sagevocab.kinds import check_external
 from sagevocab.presets import PRESETS, reading_settings
-
-if TYPE_CHECKING:
-    from reproduction.run_studies import Studies
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
@@ -276,10 +273,6 @@ class Run:
         retrieved = self._retrieved(section, name, split)
         return [retrieved, f"{retrieved}.source.json"]
 
-    def _is_retrieved(self, section: str, name: str, split: str | None = None) -> bool:
-        """Return whether a source is brought from elsewhere."""
-        return self.source(section, name, split).kind not in ("path", "constructed")
-
     def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
         path = f"retrieved/{RETRIEVED[section][0]}/{name}"
         return self.result(path if split is None else f"{path}/{split}")
@@ -293,7 +286,9 @@ class Run:
         """Return the descriptions beside retrieved texts; a local file has none."""
         texts = [("language_settings", name) for name in languages]
         texts += [("domain_settings", name) for name in domains]
-        return [f"{self._retrieved(*one)}.source.json" for one in texts if self._is_retrieved(*one)]
+        local = ("path", "constructed")
+        retrieved = [one for one in texts if self.source(*one).kind not in local]
+        return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
         """Return for both splits of a task what the rows of its source depend on, and its part."""
@@ -331,13 +326,6 @@ class Run:
             **{name: self.domain(name).name for name in self.domains},
             **{name: (self.task(name).label or name) for name in self.tasks + self.probe_tasks},
         }
-
-    @cached_property
-    def studies(self) -> Studies:
-        """What the tables and figures of its studies compare."""
-        from reproduction.run_studies import Studies
-
-        return Studies(self)
 
     # --- Tokenizers and models
 

@@ -21,16 +21,6 @@ class Studies:
 
     run: Run
 
-    @property
-    def languages(self) -> list[str]:
-        """Languages with studies."""
-        return self.run.study_languages
-
-    @property
-    def seeds(self) -> list[int]:
-        """Seeds of each reading; the other studies take the first."""
-        return self.run.config.studies.seeds
-
     def rows(self) -> list[Stanza]:
         """Return the readings as rows, then the run's tokenizers that are readings at full size.
 
@@ -59,14 +49,14 @@ class Studies:
         others = [self._with_seeds(name)[0] for name in self.run.varied]
         return [
             f"{self._folder(text, tok)}/pieces.txt"
-            for lang in self.languages
+            for lang in self.run.study_languages
             for number, text in enumerate(self.run.samples_of(lang))
             for tok in (others if number else self.run.studied)
         ]
 
     def _with_seeds(self, name: str) -> list[str]:
         """Return the tokenizers that are a reading with each seed."""
-        return [f"{name}.seed{seed}" for seed in self.seeds]
+        return [f"{name}.seed{seed}" for seed in self.run.config.studies.seeds]
 
     def _folder(self, text: str, tokenizer: str) -> str:
         return self.run.result(f"vocab/{text}/{tokenizer}")
@@ -112,7 +102,7 @@ class Studies:
         run = self.run
         return {
             "folder": run.result(""),
-            "languages": self.languages,
+            "languages": self.run.study_languages,
             "domains": {},
             "tasks": {},
             "tokenizers": {"bpe": None, **tokenizers},
@@ -142,7 +132,7 @@ class Studies:
                 "seeds": [self._folder(f"{lang}.sample1", tok) for tok in seeds],
                 "samples": [self._folder(text, first) for text in self.run.samples_of(lang)],
             }
-            for lang in self.languages
+            for lang in self.run.study_languages
             for titled, seeds, first in rows
         ]
 
@@ -182,7 +172,7 @@ class Studies:
                     for key, value in values
                 ],
             }
-            for lang in self.languages
+            for lang in self.run.study_languages
             for name, values in self.run.varied.items()
             if values
         ]

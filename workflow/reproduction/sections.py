@@ -11,10 +11,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from reproduction.analysis.metrics import fitting_metrics
 from reproduction.analysis.probe_kinds import probe_kind
 from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
-from reproduction.lm.metrics import fitting_metrics
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.errors import SettingError
 from sagevocab.fields import (

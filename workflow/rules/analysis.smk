@@ -21,7 +21,7 @@
 
 # To count takes seconds, about as long as a process needs to start: one job counts on one text what
 # is wanted together, and no figure waits for vocabularies that it does not show.
-OF_READINGS = [f"{name}.seed{seed}" for name in run.readings for seed in studies.seeds]
+OF_READINGS = [f"{name}.seed{seed}" for name in run.readings for seed in run.config.studies.seeds]
 SAMPLES = [text for text in run.texts if text not in run.languages]
 # The simple controls that figures show as thin lines, and what no figure of fertility shows.
 THIN = [tok for tok in run.simple_controls if tok not in run.compared]
@@ -248,7 +248,7 @@ rule assess_readings:
         runtime=120,
     params:
         **studies.readings_runs(),
-        builds=[(name, seed) for name in run.readings for seed in studies.seeds],
+        builds=[(name, seed) for name in run.readings for seed in run.config.studies.seeds],
         window=run.config.analysis.windows[0],
         state_dir=state("readings/{lang}"),
         code=code_of("assess_readings.py"),

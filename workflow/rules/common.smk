@@ -103,6 +103,7 @@ try:
         report_run,
         texts,
     )
+    from reproduction.run_studies import Studies
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
@@ -118,7 +119,7 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-studies = run.studies
+studies = Studies(run)
 result = run.result
 
 

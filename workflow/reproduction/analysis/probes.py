@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
-from reproduction.lm.metrics import class_scores, span_scores, value_scores
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 from sagevocab.segment import UNCOVERED, Segmenter

@@ -1,7 +1,7 @@
 """Scores of predictions with intervals and tests: a paired bootstrap over examples and seeds.
 
 A score is a function of sums over examples, so ten thousand samples of the examples can be scored
-at once. The definitions are those of `lm.metrics`; where a score is undefined, it is 0.
+at once. The definitions are those of `analysis.metrics`; where a score is undefined, it is 0.
 
 Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
 each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from reproduction.analysis.metrics import f1_of_classes, matthews, ratio, spans_of
 from reproduction.analysis.stats import (
     CONFIDENCE,
     Comparison,
@@ -28,7 +29,6 @@ from reproduction.analysis.stats import (
     percentile_p_value,
     resample,
 )
-from reproduction.lm.metrics import f1_of_classes, matthews, ratio, spans_of
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 from sagevocab.state import read_json

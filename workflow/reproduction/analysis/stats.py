@@ -202,20 +202,18 @@ def percentile_p_value(values: np.ndarray) -> float:
     return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
 
 
-def paired_permutation(
-    first: Numbers, second: Numbers, *, seed: int, permutations: int = PERMUTATIONS
-) -> float:
+def paired_permutation(first: Numbers, second: Numbers, *, seed: int) -> float:
     """Return the two-sided p-value of a paired difference of means under exchanged labels.
 
-    All 2^n exchanges are enumerated when there are at most `permutations` of them, else that many
-    are drawn, on the counts of the distinct absolute differences. Equal pairs give 1.
+    All 2^n exchanges are enumerated when there are at most PERMUTATIONS of them, else that many are
+    drawn, on the counts of the distinct absolute differences. Equal pairs give 1.
     """
     differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
     differences = differences[differences != 0]
     if differences.size == 0:
         return 1.0
-    exact = differences.size <= np.log2(permutations)
-    sums = _all_flips(differences) if exact else _drawn_flips(differences, seed, permutations)
+    exact = differences.size <= np.log2(PERMUTATIONS)
+    sums = _all_flips(differences) if exact else _drawn_flips(differences, seed)
     observed = abs(differences.sum())
     hits = int((np.abs(sums) >= observed * (1 - 1e-12)).sum())
     return hits / len(sums) if exact else (hits + 1) / (len(sums) + 1)
@@ -228,11 +226,11 @@ def _all_flips(differences: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _drawn_flips(differences: np.ndarray, seed: int, permutations: int) -> np.ndarray:
+def _drawn_flips(differences: np.ndarray, seed: int) -> np.ndarray:
     sizes, counts = np.unique(np.abs(differences), return_counts=True)
-    rng, sums = np.random.default_rng(seed), np.zeros(permutations)
+    rng, sums = np.random.default_rng(seed), np.zeros(PERMUTATIONS)
     for size, count in zip(sizes, counts, strict=True):
-        sums += size * (2.0 * rng.binomial(count, 0.5, size=permutations) - count)
+        sums += size * (2.0 * rng.binomial(count, 0.5, size=PERMUTATIONS) - count)
     return sums
 
 

@@ -17,6 +17,7 @@ from reproduction.artefacts.shared import (
     measured_texts,
     without_contexts,
 )
+from reproduction.run_studies import Studies
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -726,7 +727,7 @@ def table_learning_curves(
         *run.analysis_files(run.tokenizers, "summary.json"),
         *run.model_files(),
         *run.score_files(run.tasks),
-        *run.studies.files(),
+        *Studies(run).files(),
     ],
 )
 def table_costs(
@@ -754,7 +755,7 @@ def table_costs(
     "studies",
     when=lambda run: run.readings,
     languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": run.studies.rows()},
+    settings=lambda run: {"rows": Studies(run).rows()},
     readings="analysis/{lang}/readings.json",
 )
 def table_readings(
@@ -782,10 +783,10 @@ def table_readings(
     "studies",
     when=lambda run: run.varied,
     settings=lambda run: {
-        "rows": run.studies.stability_rows(),
+        "rows": Studies(run).stability_rows(),
         "sizes": [run.config.vocabulary.initial_size, run.config.vocabulary.final_size],
     },
-    vocabularies=lambda run: run.studies.stability_files(),
+    vocabularies=lambda run: Studies(run).stability_files(),
 )
 def table_stability(
     vocabularies: Sequence[str],
@@ -806,12 +807,12 @@ def table_stability(
     "studies",
     when=lambda run: any(run.varied.values()),
     settings=lambda run: {
-        "study": run.studies.sensitivity_run(),
-        "rows": run.studies.sensitivity_rows(),
+        "study": Studies(run).sensitivity_run(),
+        "rows": Studies(run).sensitivity_rows(),
         "titles": language_titles(run, run.languages),
         "window": run.config.analysis.windows[0],
     },
-    builds=lambda run: run.studies.sensitivity_files(),
+    builds=lambda run: Studies(run).sensitivity_files(),
 )
 def table_sensitivity(
     builds: Sequence[str],

@@ -25,7 +25,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from reproduction.lm.metrics import class_scores, fitting_metrics, span_scores, value_scores
+from reproduction.analysis.metrics import class_scores, fitting_metrics, span_scores, value_scores
 from reproduction.lm.tokenizer import IGNORED
 from sagevocab.errors import UserError
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from reproduction.analysis.metrics import value_scores
 from reproduction.analysis.probe_kinds import SIMILARITY
 from reproduction.analysis.probes import GOLD, HELDOUT, PIECES, VALIDATION, VECTORS
 from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores, score_sums
 from reproduction.analysis.stats import Comparison, adjust, paired_permutation
-from reproduction.lm.metrics import value_scores
 from reproduction.paper.causal import CAUSAL, CausalPanels
 from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel

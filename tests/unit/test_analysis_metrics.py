@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reproduction.lm.metrics import class_scores, span_scores, value_scores
+from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 
 
 def test_two_classes_by_hand():
