@@ -347,6 +347,12 @@ onstart:
         # A job that SLURM refuses would else be shown with the log of an earlier success.
         for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
             Path(log).unlink(missing_ok=True)
+    # To start 100 jobs a second at most, its default, Snakemake 9 looks at all waiting jobs again a
+    # second after each look, and every job that ends adds a look of its own: after 400 jobs its process
+    # keeps half a core busy. A limit that a user sets stays.
+    limit = workflow.scheduling_settings.max_jobs_per_timespan
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True
