@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import BaseModel
 
@@ -31,6 +31,9 @@ from reproduction.sections import (
 )
 from sagevocab.kinds import check_external
 from sagevocab.presets import PRESETS, reading_settings
+
+if TYPE_CHECKING:
+    from reproduction.run_studies import Studies
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
@@ -326,6 +329,13 @@ class Run:
             **{name: self.domain(name).name for name in self.domains},
             **{name: (self.task(name).label or name) for name in self.tasks + self.probe_tasks},
         }
+
+    @cached_property
+    def studies(self) -> Studies:
+        """What the tables and figures of its studies compare."""
+        from reproduction.run_studies import Studies
+
+        return Studies(self)
 
     # --- Tokenizers and models
 

@@ -103,7 +103,6 @@ try:
         report_run,
         texts,
     )
-    from reproduction.run_studies import Studies
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
@@ -119,7 +118,7 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-studies = Studies(run)
+studies = run.studies
 result = run.result
 
 

@@ -17,7 +17,6 @@ from reproduction.artefacts.shared import (
     measured_texts,
     without_contexts,
 )
-from reproduction.run_studies import Studies
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -727,7 +726,7 @@ def table_learning_curves(
         *run.analysis_files(run.tokenizers, "summary.json"),
         *run.model_files(),
         *run.score_files(run.tasks),
-        *Studies(run).files(),
+        *run.studies.files(),
     ],
 )
 def table_costs(
@@ -755,7 +754,7 @@ def table_costs(
     "studies",
     when=lambda run: run.readings,
     languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": Studies(run).rows()},
+    settings=lambda run: {"rows": run.studies.rows()},
     readings="analysis/{lang}/readings.json",
 )
 def table_readings(
@@ -783,10 +782,10 @@ def table_readings(
     "studies",
     when=lambda run: run.varied,
     settings=lambda run: {
-        "rows": Studies(run).stability_rows(),
+        "rows": run.studies.stability_rows(),
         "sizes": [run.config.vocabulary.initial_size, run.config.vocabulary.final_size],
     },
-    vocabularies=lambda run: Studies(run).stability_files(),
+    vocabularies=lambda run: run.studies.stability_files(),
 )
 def table_stability(
     vocabularies: Sequence[str],
@@ -807,12 +806,12 @@ def table_stability(
     "studies",
     when=lambda run: any(run.varied.values()),
     settings=lambda run: {
-        "study": Studies(run).sensitivity_run(),
-        "rows": Studies(run).sensitivity_rows(),
+        "study": run.studies.sensitivity_run(),
+        "rows": run.studies.sensitivity_rows(),
         "titles": language_titles(run, run.languages),
         "window": run.config.analysis.windows[0],
     },
-    builds=lambda run: Studies(run).sensitivity_files(),
+    builds=lambda run: run.studies.sensitivity_files(),
 )
 def table_sensitivity(
     builds: Sequence[str],
