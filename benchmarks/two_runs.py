@@ -28,7 +28,7 @@ from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 
 ROOT = Path(__file__).parents[1]
-REFERENCE = ROOT / "results/reference/intrinsic/claims.json"
+REFERENCE = ROOT / "results/reference/intrinsic/frames/claims.json"
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
 UNMEASURED = "not measurable here"
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}

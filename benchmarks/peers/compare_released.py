@@ -2,7 +2,7 @@
 
     python benchmarks/peers/compare_released.py pruned.json TEXT --checkout SaGe [--lines 5000]
         [--peers .peers] [--only "seed 1" "without vectors"]
-    python benchmarks/peers/compare_released.py results/reference/controls/released_program.json
+    python benchmarks/peers/compare_released.py results/reference/controls/released_program/en.json
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE

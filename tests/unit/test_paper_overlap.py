@@ -54,7 +54,7 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
     assert len(table.data) == 6
 
 
-REFERENCE = Path(__file__).parents[2] / "results/reference/controls"
+REFERENCE = Path(__file__).parents[2] / "results/reference/intrinsic/tables"
 
 
 @pytest.mark.parametrize(

@@ -36,21 +36,18 @@ def means_over_seeds(run: Path, task: str, form: str, split: str) -> dict[str, f
 
 
 @pytest.mark.parametrize(
-    "run", [REFERENCE / "intrinsic", REFERENCE / "lm"], ids=lambda run: run.name
-)
-@pytest.mark.parametrize(
     ("task", "form"),
     [
         ("sst2", "pieces"), ("sst2", "vectors"), ("stsb", "vectors"),
         ("ner_en", "pieces"), ("ner_en", "vectors"), ("ner_tr", "pieces"), ("ner_tr", "vectors"),
     ],
 )  # fmt: skip
-def test_scores_of_probes_are_those_of_their_answers(run, task, form):
-    table = pd.read_csv(run / "tables/table_evidence.csv")
+def test_scores_of_probes_are_those_of_their_answers(task, form):
+    table = pd.read_csv(REFERENCE / "lm/tables/table_evidence.csv")
     rows = table[
         (table["method"] == f"probes of {form}") & (table["task"] == task) & table["tested"]
     ]
-    found = means_over_seeds(run, task, form, rows["split"].iloc[0])
+    found = means_over_seeds(REFERENCE / "lm", task, form, rows["split"].iloc[0])
     for tokenizer in ("sage", "sage_released", "random"):
         row = rows[rows["tokenizer"] == NAMES[tokenizer]].iloc[0]
         assert row["baseline_value"] == pytest.approx(found["bpe"], abs=1e-9)
@@ -103,13 +100,10 @@ CONTROLS = {
 SIZES = sorted(one.name for one in (REFERENCE / "controls").iterdir() if one.name.isdigit())
 
 
-def pruned_by(language: str, folders=("intrinsic/prunings", "controls")) -> dict[str, set[str]]:
+def pruned_by(language: str, folder="intrinsic/prunings") -> dict[str, set[str]]:
     """The pieces that each tokenizer and control pruned, by name and seed."""
-    found = {}
-    for folder in folders:
-        table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
-        found |= {name: set(table.index[table[name] >= 0]) for name in table}
-    return found
+    table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
+    return {name: set(table.index[table[name] >= 0]) for name in table}
 
 
 def in_common(pruned: dict[str, set[str]], sage: str, control: str | None) -> float:
@@ -119,28 +113,50 @@ def in_common(pruned: dict[str, set[str]], sage: str, control: str | None) -> fl
     return sum(shares) / len(shares)
 
 
-def test_values_of_sage_beside_the_controls_are_those_of_the_claims():
-    found = pd.read_csv(REFERENCE / "controls/statements.csv", keep_default_na=False)
-    found = found.set_index(["language", "id", "tokenizer"])["value"].sort_index()
-    claims = read_json(REFERENCE / "intrinsic/claims.json")
-    compared = 0
-    for record in claims:
-        key = (record["language"], record["id"])
-        if record["corpus"] != "train" or record["tokenizer"] == "bpe" or key not in found.index:
-            continue
-        names = [record["tokenizer"], *(f"{record['tokenizer']}.seed{n}" for n in range(2, 6))]
-        values = [float(found[(*key, name)]) for name in names if (*key, name) in found.index]
-        # Neighbours are counted with the first seed alone.
-        assert values == pytest.approx(record["seeds"][: len(values)]), key
-        compared += len(values)
-    assert compared == 70 * 5 + 2 * 2 * 12 + 2 * 2 * 5  # and those on neighbours, on morphemes
+def share(pieces: set[str], holds) -> float:
+    return sum(map(holds, pieces)) / len(pieces)
+
+
+def starts_word(piece: str) -> bool:
+    return piece.startswith("▁")
+
+
+def is_short(piece: str) -> bool:
+    return len(piece.removeprefix("▁")) in (2, 3)
+
+
+SHARES = {  # of the pieces of SaGe and of BPE
+    "sage_only_word_initial": lambda sage, bpe: share(sage - bpe, starts_word),
+    "bpe_only_word_initial": lambda sage, bpe: share(bpe - sage, starts_word),
+    "bpe_only_short": lambda sage, bpe: share(bpe - sage, is_short),
+}
+
+
+@pytest.mark.parametrize("statement", SHARES)
+def test_values_of_sage_and_of_all_controls_are_those_of_their_prunings(statement):
+    initial = set(pd.read_parquet(REFERENCE / "intrinsic/prunings/en.parquet")["piece"])
+    bpe = set((REFERENCE / "intrinsic/tokenizers/en/bpe/pieces.txt").read_text("utf-8").split())
+    pruned = pruned_by("en")
+    records = read_json(REFERENCE / "intrinsic/frames/claims.json")
+    records = [
+        one
+        for one in records
+        if one["id"] == statement and one["language"] == "en" and one["tokenizer"] != "bpe"
+    ]
+    assert {one["tokenizer"] for one in records} == {"sage", "sage_released"}
+    for record in records:
+        assert len(record["controls"]) == 10
+        for name, values in {**record["controls"], record["tokenizer"]: record["seeds"]}.items():
+            seeds = [one for one in pruned if one.partition(".")[0] == name]
+            found = [SHARES[statement](initial - pruned[seed], bpe) for seed in seeds]
+            assert sorted(values) == pytest.approx(sorted(found)), name
 
 
 @pytest.mark.parametrize("language", ["English", "Turkish"])
 @pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
 def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
     name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
-    table = pd.read_csv(REFERENCE / "controls/table_overlap.csv")
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
     means = table[(table["language"] == language) & (table["reading"] == sage)]
     means = means.set_index("control")["mean"]
     pruned = pruned_by({"English": "en", "Turkish": "tr"}[language])
@@ -158,7 +174,7 @@ def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
 @pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
 def test_overlaps_at_other_sizes_are_those_of_their_prunings(sage, language, size):
     name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
-    pruned = pruned_by({"English": "en", "Turkish": "tr"}[language], [f"controls/{size}"])
+    pruned = pruned_by({"English": "en", "Turkish": "tr"}[language], f"controls/{size}")
     assert {len(pieces) for pieces in pruned.values()} == {int(size) // 4}
     names = [None, "random", "counts", f"{name}_zero", f"{name}_shuffled"]
     own, random, *others = (in_common(pruned, name, one) for one in names)

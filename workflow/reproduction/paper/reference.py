@@ -44,8 +44,8 @@ _VERDICTS_NOTE = (
     "In brackets: the same statements in languages of which the paper does not make them."
 )
 _OF_VOCABULARIES = (
-    "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and `claims.json`) "
-    "has every statement."
+    "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and "
+    "`frames/claims.json`) has every statement."
 )
 _OF_MODELS = "It is what the run says of language models."
 _VOCABULARIES = (
