@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.paper import overlap
 from reproduction.paper.overlap import OWN, overlaps, read_pruned, table_overlap, what_chooses
 
 # SaGe's two seeds share 3 of 4; counting has 3 and 2 of them, one random pruning 1 and 1.
@@ -54,7 +55,17 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
     assert len(table.data) == 6
 
 
-REFERENCE = Path(__file__).parents[2] / "results/reference/intrinsic/tables"
+REFERENCE = Path(__file__).parents[2] / "results/reference"
+TABLE, SIZES = "intrinsic/tables/table_overlap.csv", "controls/table_overlap_sizes.csv"
+
+
+def verdict_of(table: str, language: str, reading: str) -> str | None:
+    """Return the verdict of the rule on a row of a committed table of overlaps."""
+    frame = pd.read_csv(REFERENCE / table)
+    rows = frame[(frame["language"] == language) & (frame["reading"] == reading)]
+    controls = {row["control"]: row for row in rows.to_dict("records")}
+    words = [f"{reading} without vectors", f"{reading}, shuffled words", ["counts", "extra tokens"]]
+    return what_chooses(controls, *words)
 
 
 @pytest.mark.parametrize(
@@ -67,11 +78,21 @@ REFERENCE = Path(__file__).parents[2] / "results/reference/intrinsic/tables"
     ],
 )
 def test_the_rule_gives_the_verdicts_of_the_results(language, reading, expected):
-    frame = pd.read_csv(REFERENCE / "table_overlap.csv")
-    rows = frame[(frame["language"] == language) & (frame["reading"] == reading)]
-    controls = {row["control"]: row for row in rows.to_dict("records")}
-    words = [f"{reading} without vectors", f"{reading}, shuffled words", ["counts", "extra tokens"]]
-    assert what_chooses(controls, *words) == expected
+    assert verdict_of(TABLE, language, reading) == expected
+
+
+@pytest.mark.parametrize("language, highest", [("English", 0.69), ("Turkish", 0.61)])
+def test_the_page_on_statistics_says_which_thresholds_give_other_verdicts(
+    monkeypatch, language, highest
+):
+    monkeypatch.setattr(overlap, "ENOUGH", highest)
+    assert verdict_of(TABLE, language, "SaGe") == "mostly counts"
+    monkeypatch.setattr(overlap, "ENOUGH", highest + 0.01)
+    assert verdict_of(TABLE, language, "SaGe") == "both"
+    monkeypatch.setattr(overlap, "ENOUGH", 0.8)
+    others = [(SIZES, f"{language}, {size} pieces") for size in ("8,000", "32,000")]
+    verdicts = {verdict_of(*one, "SaGe 1.0") for one in [(TABLE, language), *others]}
+    assert verdicts == {"mostly counts"}
 
 
 SHARES = {"zero": 0.9, "shuffled": 0.9, "counts": 0.9, "extra": 0.3}
