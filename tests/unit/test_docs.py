@@ -190,6 +190,14 @@ def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
     )
     assert shown.format(*english) in results
     assert f"(Turkish: {', '.join(turkish)})" in results
+    data = pd.read_csv(REFERENCE / "intrinsic/tables/table_ngrams.csv")
+    all_lines = data.groupby(["tokenizer", "language"])["bits_3_difference"].last()
+    counts, blind = (
+        [number(all_lines[name][language], ".3f") for language in ("English", "Turkish")]
+        for name in ("counts", "SaGe 1.0 without vectors")
+    )
+    shown = "counts need {} and {} bits more than BPE, SaGe 1.0 without vectors {} and {}"
+    assert shown.format(*counts, *blind) in results
 
 
 def test_readme_and_results_page_count_as_the_findings_do() -> None:
