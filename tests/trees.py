@@ -1,5 +1,10 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
+    python tests/trees.py BEFORE/results/demo AFTER/results/demo [--moved vocab/en/old=vocab/en/new]
+
+compares what two commits make. Provenance records, which name the code, are then left out; where a
+commit moves files, `--moved` says from where to where (a file, or a folder with all that is in it).
+
 Free to differ are logs; benchmarks, which a killed Snakemake may also leave out; in provenance
 records the field `run`, the commit (digests of the code must agree) and the digests of files that
 hold times; times in logs of training; claims about time; and the pages and the tables that show
@@ -8,10 +13,13 @@ them, whose other contents are compared in `claims.json` and the `csv` files.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
 import json
 import re
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -28,6 +36,7 @@ _TIMED = re.compile(
     rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json"
     r"|tables/table_(learning_curves|controls)\.csv"
 )
+_RECORD = ".provenance.json"
 _TIMED_CLAIM = "cost_ratio"
 _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # columns
 
@@ -59,11 +68,31 @@ def digests(tree: Path) -> dict[str, str]:
     }
 
 
+def between_commits(
+    before: dict[str, str], after: dict[str, str], moved: Mapping[str, str]
+) -> list[str]:
+    """Return what differs between two answers of `digests` but records, a line a file.
+
+    moved: file or folder -> its place after.
+    """
+
+    def place(name: str) -> str:
+        for old, new in moved.items():
+            if f"{name}/".startswith(f"{old}/"):
+                return new + name.removeprefix(old)
+        return name
+
+    return list_differences(
+        {place(name): digest for name, digest in before.items() if not name.endswith(_RECORD)},
+        {name: digest for name, digest in after.items() if not name.endswith(_RECORD)},
+    )
+
+
 def _fixed(path: Path, name: str) -> bytes:
     """Return the part of a file that no clock wrote."""
     if _NAMES_ONLY.fullmatch(name):
         return b""
-    if name.endswith(".provenance.json"):
+    if name.endswith(_RECORD):
         return _fixed_record(json.loads(path.read_bytes()))
     if name == "claims.json":
         claims = json.loads(path.read_bytes())
@@ -97,3 +126,19 @@ def _frame_bytes(frame: pd.DataFrame) -> bytes:
     file = io.BytesIO()
     frame.to_parquet(file)
     return file.getvalue()
+
+
+def main() -> None:
+    """Compare what two commits make; exit with 1 where they differ."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("trees", type=Path, nargs=2, help="folders results/RUN")
+    parser.add_argument("--moved", nargs="+", default=[], metavar="OLD=NEW")
+    arguments = parser.parse_args()
+    moved = dict(one.split("=") for one in arguments.moved)
+    lines = between_commits(*map(digests, arguments.trees), moved)
+    print("\n".join(lines) or "equal")
+    sys.exit(bool(lines))
+
+
+if __name__ == "__main__":
+    main()

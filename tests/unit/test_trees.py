@@ -1,0 +1,39 @@
+"""What `trees.py` calls a difference between two commits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trees import between_commits, digests
+
+
+def tree(folder: Path, place: str, pieces: str, code: str) -> dict[str, str]:
+    """Return the digests of a run's folder with a vocabulary and its record."""
+    path = folder / place
+    path.parent.mkdir(parents=True)
+    path.write_text(pieces)
+    record = f'{{"inputs": {{}}, "outputs": {{}}, "code": "{code}"}}'
+    path.with_name(f"{path.name}.provenance.json").write_text(record)
+    return digests(folder)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "moved", "lines"),
+    [
+        ("a\nb\n", {"vocab/en": "built/en"}, []),
+        ("a\nb\n", {"vocab/en/pieces.txt": "built/en/pieces.txt"}, []),
+        ("a\nc\n", {"vocab/en": "built/en"}, ["built/en/pieces.txt: differs"]),
+        (
+            "a\nb\n",
+            {"vocab/e": "built/e"},
+            ["vocab/en/pieces.txt: only in the first", "built/en/pieces.txt: only in the second"],
+        ),
+    ],
+    ids=["a folder moved", "a file moved", "another byte", "no folder of that name"],
+)
+def test_two_commits_may_differ_in_records_and_places(tmp_path, pieces, moved, lines):
+    before = tree(tmp_path / "before", "vocab/en/pieces.txt", "a\nb\n", "one")
+    after = tree(tmp_path / "after", "built/en/pieces.txt", pieces, "two")
+    assert between_commits(before, after, moved) == lines
