@@ -408,7 +408,7 @@ def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
     for source in (table, gone):
         seen, rows = {}, {}
         for cache, seed, lines in [("a", 1, 20), ("b", 1, 20), ("c", 2, 20), ("d", 1, None)]:
-            part = lines and Sample(lines, ExtractionSettings(language="en"))
+            part = lines and Sample(lines, ExtractionSettings(language="en", seed=seed))
             out, description = tmp_path / "out", tmp_path / "out.source.json"
             retrieve(source, out, description, cache_dir=tmp_path / cache, seed=seed, part=part)
             seen[cache] = json.loads(description.read_text())

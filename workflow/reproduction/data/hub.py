@@ -39,7 +39,8 @@ from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path, scratch_folder
 
 if TYPE_CHECKING:
-    from reproduction.data.sources import HubSet
+    from reproduction.data.sources import Hub, HubSet
+    from reproduction.data.streams import Sample
 
 log = logging.getLogger(__name__)
 
@@ -58,26 +59,16 @@ class HubFiles:
     total: int
 
 
-@dataclass(frozen=True)
-class Draw:
-    """Which of several files are taken: in a seeded order as many as are enough.
-
-    count: begins a count, which says after each file whether no more are needed.
-    """
-
-    seed: int
-    count: Callable[[], Callable[[Path], bool]]
-
-
 def hub_url(hub: HubSet) -> str:
     """Return the page of a hub data set, for people."""
     return f"{constants.ENDPOINT}/datasets/{hub.repo}"
 
 
-def hub_files(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None = None) -> HubFiles:
-    """Bring the files of a hub data set, or as many as are drawn, to this machine.
+def hub_files(source: Hub, cache_dir: Path, part: Sample | None = None) -> HubFiles:
+    """Bring the files of a hub data set to this machine.
 
-    advice: what a user without the hub can do; the end of the error message.
+    part: how much of them is wanted; they come in a seeded order until they are enough. None for
+    all.
 
     Raises:
         UnavailableError: the hub has no such data set, revision or file, or never what it lists.
@@ -89,23 +80,24 @@ def hub_files(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None = Non
         os.environ.setdefault("SSL_CERT_FILE", os.environ["REQUESTS_CA_BUNDLE"])
     if not constants.HF_HUB_OFFLINE:
         try:
-            return _from_hub(hub, cache_dir, advice, draw)
+            return _from_hub(source, cache_dir, part)
         except UserError as error:
             problem = error
     else:
         problem = UserError(
-            f"{hub_url(hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks revision "
-            f"{hub.revision}; unset it, or {advice}"
+            f"{hub_url(source.hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks "
+            f"revision {source.hub.revision}; unset it, or {source.advice}"
         )
     for cache in (cache_dir, Path(constants.HF_HUB_CACHE)):
-        if found := _from_cache(hub, cache, draw):
+        if found := _from_cache(source, cache, part):
             log.warning("%s; taken from %s", problem, cache)
             return found
     raise problem
 
 
-def _from_hub(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None) -> HubFiles:
+def _from_hub(source: Hub, cache_dir: Path, part: Sample | None) -> HubFiles:
     """Bring files from the hub; what an earlier download finished is not fetched again."""
+    hub, advice = source.hub, source.advice
     url = hub_url(hub)
     with disk_errors(cache_dir, "make room or set `download_dir`"):
         folder = _ask(url, advice, lambda: _snapshot(hub, [], cache_dir))
@@ -125,18 +117,18 @@ def _from_hub(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None) -> H
                 log.warning("%s: %s", url, wrong[0])
         raise UnavailableError(f"{url}: {wrong[0]}; {advice}")
 
-    return _taken(folder, names, draw, bring)
+    return _taken(source, part, folder, names, bring)
 
 
-def _from_cache(hub: HubSet, cache_dir: Path, draw: Draw | None) -> HubFiles | None:
+def _from_cache(source: Hub, cache_dir: Path, part: Sample | None) -> HubFiles | None:
     """Return the files if a cache of the hub's client has all of them, or all that are drawn."""
-    wanted = [hub.files] if draw is None else []
+    wanted = [source.hub.files] if part is None else []
     with suppress(EntryNotFoundError, FileNotFoundError):
-        folder = _snapshot(hub, wanted, cache_dir, local_files_only=True)
-        names = _names(hub, folder, cache_dir)
-        parts = re.search(r"-of-(\d+)\b", names[0]) if names else None
-        if names and (parts is None or int(parts[1]) == len(names)):
-            return _taken(folder, names, draw, lambda some: os.stat(folder / some[0]))
+        folder = _snapshot(source.hub, wanted, cache_dir, local_files_only=True)
+        names = _names(source.hub, folder, cache_dir)
+        total = re.search(r"-of-(\d+)\b", names[0]) if names else None
+        if names and (total is None or int(total[1]) == len(names)):
+            return _taken(source, part, folder, names, lambda some: os.stat(folder / some[0]))
     return None
 
 
@@ -151,15 +143,19 @@ def _names(hub: HubSet, folder: Path, cache_dir: Path) -> list[str]:
 
 
 def _taken(
-    folder: Path, names: Sequence[str], draw: Draw | None, bring: Callable[[Sequence[str]], Any]
+    source: Hub,
+    part: Sample | None,
+    folder: Path,
+    names: Sequence[str],
+    bring: Callable[[Sequence[str]], Any],
 ) -> HubFiles:
     """Bring files to a snapshot's folder: all, or in a seeded order until they are enough."""
     chosen = list(names)
-    if draw is None:
+    if part is None:
         bring(names)
     else:
-        chosen, is_enough = [], draw.count()
-        for number in np.random.default_rng(draw.seed).permutation(len(names)):
+        chosen, is_enough = [], part.count(source)
+        for number in np.random.default_rng(part.settings.seed).permutation(len(names)):
             chosen.append(names[number])
             bring(chosen[-1:])
             tell(f"{names[number]}: the {len(chosen)}. of {len(names)} files")

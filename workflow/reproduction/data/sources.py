@@ -11,9 +11,9 @@ from __future__ import annotations
 import logging
 import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
@@ -26,6 +26,9 @@ from sagevocab.errors import SettingError, UserError, tell
 from sagevocab.fields import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, write_json
 from sagevocab.tables import TABLES
+
+if TYPE_CHECKING:
+    from reproduction.data.streams import Sample
 
 log = logging.getLogger(__name__)
 
@@ -41,25 +44,6 @@ LATEST = "latest"
 
 Entry = dict[str, Any]
 Seen = dict[str, Any]
-
-
-class Part(Protocol):
-    """How much of a text is wanted, and how that is drawn (`data.streams.Sample`)."""
-
-    def count(self, form: Form) -> Callable[[Path], bool]:
-        """Begin to count lines in files of a table; say after each whether they are enough."""
-
-    def draw(
-        self,
-        urls: list[str],
-        index: list[str],
-        output: Path,
-        *,
-        cache_dir: Path,
-        key: str,
-        advice: str,
-    ) -> Seen | None:
-        """Draw streams of a dump by its index and say how many; None if that is impossible."""
 
 
 # --- the kinds of sources
@@ -164,7 +148,7 @@ class Packaged(_Verified):
     kind: Literal["package"] = "package"
     package: str | list[str]
 
-    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Part | None) -> Seen:
+    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
         if isinstance(self.package, str):
             url = package_file(self.package, self.key).as_uri()
@@ -206,7 +190,7 @@ class Download(_Verified, _Dataset):
     index: list[str] | None = None
     sums: list[str] | None = None
 
-    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Part | None) -> Seen:
+    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it, or a part of a dump, to `output`; return where it came from and what it is."""
         dated = self._dated()
         if part and dated.index:
@@ -297,19 +281,18 @@ class Hub(_Dataset):
     format: Literal[*FORMATS] = "parquet"
     hub: HubSet
 
-    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Part | None) -> Seen:
+    def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
         from reproduction.data.download import publish
-        from reproduction.data.hub import Draw, hub_files, hub_url, join_rows
+        from reproduction.data.hub import hub_files, hub_url, join_rows
 
-        draw = Draw(seed, lambda: part.count(self)) if part else None
-        found = hub_files(self.hub, cache_dir, self.advice, draw)
+        found = hub_files(self, cache_dir, part)
         if len(found.paths) == 1 and not self.share:
             publish(found.paths[0], output)
         else:
             join_rows(found.paths, output, self.share, seed)
         where = {"origin": hub_url(self.hub), "commit": found.commit}
-        if draw:
+        if part:
             where["parts"] = f"{len(found.paths)} of {found.total} files"
         return _seen(output, cached=", ".join(map(str, found.paths)), **where)
 
@@ -494,7 +477,7 @@ def retrieve(
     *,
     cache_dir: str | Path,
     seed: int,
-    part: Part | None = None,
+    part: Sample | None = None,
 ) -> None:
     """Bring the data of a source to `output`, and write what it is beside it.
 
