@@ -227,22 +227,16 @@ class Run:
     @property
     def sources(self) -> list[tuple[str, str, str | None]]:
         """Every source of texts, tasks and lists of morphemes, as arguments of `source`."""
-        tasks = [
-            (name, split)
-            for name in self.prepared_tasks
-            for split in sorted(self.task(name).used_sources())
-        ]
         return [
             *(("language_settings", name, None) for name in self.languages),
             *(("domain_settings", name, None) for name in self.domains),
-            *(("task_settings", name, split) for name, split in tasks),
+            *(
+                ("task_settings", name, split)
+                for name in self.prepared_tasks
+                for split in sorted(self.task(name).used_sources())
+            ),
             *(("morphology", name, None) for name in self.morpheme_languages),
         ]
-
-    @cached_property
-    def _checked_sources(self) -> dict[tuple[str, str, str | None], Source]:
-        """Those that `source` has checked."""
-        return {}
 
     def source(self, section: str, name: str, split: str | None = None) -> Source:
         """Return where a corpus, a domain text, a task's split or a list of morphemes comes from.
@@ -250,18 +244,13 @@ class Run:
         Raises:
             UserError: the configuration names no such source.
         """
-        named = (section, name, split)
-        if named not in self._checked_sources:
-            if section == "morphology":
-                stanza, key = self.language(name).morphology, f"language_settings.{name}.{section}"
-            else:
-                stanza, key = getattr(self.config, section)[name].source, f"{section}.{name}.source"
-            if split is not None:
-                stanza, key = getattr(stanza, split), f"{key}.{split}"
-            self._checked_sources[named] = resolve_source(
-                stanza.model_dump(), self.catalogue, key=key, split=split
-            )
-        return self._checked_sources[named]
+        if section == "morphology":
+            stanza, key = self.language(name).morphology, f"language_settings.{name}.{section}"
+        else:
+            stanza, key = getattr(self.config, section)[name].source, f"{section}.{name}.source"
+        if split is not None:
+            stanza, key = getattr(stanza, split), f"{key}.{split}"
+        return resolve_source(stanza.model_dump(), self.catalogue, key=key, split=split)
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
         """Return the files of a source, or what was retrieved: the data, its description.
@@ -289,8 +278,7 @@ class Run:
         """Return the descriptions beside retrieved texts; a local file has none."""
         texts = [("language_settings", name) for name in languages]
         texts += [("domain_settings", name) for name in domains]
-        local = ("path", "constructed")
-        retrieved = [one for one in texts if self.source(*one).kind not in local]
+        retrieved = [one for one in texts if self.source(*one).kind != "path"]
         return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
