@@ -376,14 +376,11 @@ def _catalogued(name: str, entries: dict[str, Entry], fields: dict[str, Any]) ->
     origins = [origin for origin in _ORIGINS if said.get(origin)]
     if len(origins) != 1:
         raise SettingError("", f"needs exactly one of {', '.join(_ORIGINS)}; has {origins}")
-    return _validated(_ORIGINS[origins[0]], {"name": name, **fields, **said})
-
-
-def _validated(kind: type[Source], fields: dict[str, Any]) -> Source:
+    kind, described = _ORIGINS[origins[0]], {"name": name, **fields, **said}
     try:
-        return kind.model_validate(fields)
+        return kind.model_validate(described)
     except ValidationError as error:
-        raise first_problem(error, kind, fields) from error
+        raise first_problem(error, kind, described) from error
 
 
 # --- sources of the configuration
@@ -420,20 +417,19 @@ def _resolved(
 ) -> Source:
     kind = next(kind for kind in KINDS if stanza.get(kind))
     name = stanza[kind]
-    given = {"key": key, "split": split, "column": stanza.get("column")}
-    if stanza.get("where"):
-        given["where"] = stanza["where"]
     if kind == "constructed":
         return _constructed(stanza, key, split)
+    given = {"key": key, "split": split}
+    given |= {field: stanza[field] for field in ("column", "where") if stanza.get(field)}
     if kind == "dataset":
         return _dataset(stanza, catalogue, given)
     given |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
     given |= {"name": name, "format": stanza.get("format") or format_of_name(name)}
     if kind == "path":
-        return _validated(Local, given)
+        return Local(**given)
     listed = next((entry for entry, said in catalogue.items() if said.get("package") == name), None)
     if listed is None:
-        return _validated(Packaged, {**given, "package": name})
+        return Packaged(**given, package=name)
     return _catalogued(listed, catalogue, given)
 
 
@@ -449,8 +445,7 @@ def _constructed(stanza: dict[str, Any], key: str, split: str | None) -> Source:
         )
     if not stanza.get("rows"):
         raise SettingError("rows", "missing; say how many rows to construct")
-    fields = {"key": key, "split": split, "name": stanza["constructed"], "rows": stanza["rows"]}
-    return _validated(Constructed, fields)
+    return Constructed(key=key, split=split, name=stanza["constructed"], rows=stanza["rows"])
 
 
 def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], given: dict[str, Any]) -> Source:
