@@ -36,7 +36,7 @@ from reproduction.sections import (
 )
 from sagevocab.errors import SettingError, UserError
 from sagevocab.fields import Name, Names, Seed, first_problem
-from sagevocab.presets import reading_settings
+from sagevocab.presets import PRESETS, reading_settings
 from sagevocab.settings import (
     DEFAULT_SEED,
     SageKeys,
@@ -44,6 +44,7 @@ from sagevocab.settings import (
     VocabularyKeys,
     Word2VecKeys,
     check_pruning,
+    settings_from,
 )
 
 # Lists of names, the section that holds their stanzas.
@@ -134,19 +135,28 @@ class Configuration(Section):
                 stanza = getattr(self, STANZAS[names])[name]
                 yield f"{STANZAS[names]}.{name}.source", stanza.source
 
-    def sage_numbers(self, tokenizer: str, **varied: int) -> SageSettings:
-        """Return all numbers of a tokenizer of method `sage`: the run's, its own, those given."""
-        own = reading_settings(self.tokenizer_settings[tokenizer].reading)
-        size = self.vocabulary.final_size
-        return SageSettings(**{**asdict(self.sage), **own, **varied}, final_size=size)
+    def sage_parameters(self, stanza: Tokenizer) -> dict[str, Any]:
+        """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings.
+
+        They are arguments of `settings_from`. stanza: of a tokenizer of method `sage`; its own keys
+        come before the run's.
+        """
+        reading = stanza.reading
+        of_preset = PRESETS[reading["preset"]]
+        return {
+            "final_size": self.vocabulary.final_size,
+            "seed": self.seed,
+            **{k: v for k, v in asdict(self.sage).items() if k not in of_preset},
+            **reading,
+        }
 
     # --- what must hold between sections
 
     @model_validator(mode="after")
     def _names_have_stanzas(self) -> Self:
-        languages, tokenizers = self.language_settings, self.tokenizer_settings
-        sage = {name: one for name, one in tokenizers.items() if one.method == "sage"}
-        of_sage = "tokenizer_settings of method sage"
+        stanzas = {named: getattr(self, named) for named in STANZAS.values()}
+        tokenizers, of_sage = self.tokenizer_settings, "tokenizer_settings of method sage"
+        stanzas[of_sage] = {name: one for name, one in tokenizers.items() if one.method == "sage"}
         lists = [
             *((key, getattr(self, key), named) for key, named in STANZAS.items()),
             ("figures.tokenizers", self.figures.tokenizers, "tokenizer_settings"),
@@ -155,17 +165,10 @@ class Configuration(Section):
             ("lm.languages", self.lm.languages, "language_settings"),
             ("studies.readings", self.study_readings, of_sage),
         ]
-        sections = {
-            "language_settings": languages,
-            "domain_settings": self.domain_settings,
-            "tokenizer_settings": tokenizers,
-            "task_settings": self.task_settings,
-            of_sage: sage,
-        }
         for key, names, named in lists:
             for name in names:
-                if name not in sections[named]:
-                    have = ", ".join(sorted(sections[named])) or "none"
+                if name not in stanzas[named]:
+                    have = ", ".join(sorted(stanzas[named])) or "none"
                     raise SettingError(
                         key,
                         f"{name!r} has no stanza in {named} (there: {have}); add one or take the "
@@ -270,18 +273,20 @@ class Configuration(Section):
     def _pruning_can_be_done(self) -> Self:
         initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
         check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
-        for name in (*self._sage_tokenizers(), *self.study_readings):
+        names = (*self._sage_tokenizers(), *self.study_readings)
+        parameters = {n: self.sage_parameters(self.tokenizer_settings[n]) for n in names}
+        for name, own in parameters.items():
             try:
-                check_pruning(initial, self.sage_numbers(name))
+                check_pruning(initial, settings_from(**own))
             except SettingError as error:
                 key = error.key.removeprefix("sage.")
                 raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
         for name in self.studies.varied if self.studies.enabled else []:
             for key, value in ((key, v) for key, values in self.studies.values for v in values):
-                varied = {key: value}
-                size = varied.pop("initial_size", initial)
+                varied = {"initial_size": initial, **parameters[name], key: value}
+                size = varied.pop("initial_size")
                 try:
-                    check_pruning(size, self.sage_numbers(name, **varied))
+                    check_pruning(size, settings_from(**varied))
                 except SettingError as error:
                     raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
         return self

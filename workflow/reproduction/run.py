@@ -30,7 +30,7 @@ from reproduction.sections import (
     Variant,
 )
 from sagevocab.kinds import check_external
-from sagevocab.presets import PRESETS, reading_settings
+from sagevocab.presets import reading_settings
 
 if TYPE_CHECKING:
     from reproduction.run_studies import Studies
@@ -567,14 +567,7 @@ class Run:
 
     def sage_parameters(self, tokenizer: str) -> Stanza:
         """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
-        reading = self.tokenizer(tokenizer).reading
-        of_preset = PRESETS[reading["preset"]]
-        return {
-            "final_size": self.config.vocabulary.final_size,
-            "seed": self.seed,
-            **{k: v for k, v in self.section("sage").items() if k not in of_preset},
-            **reading,
-        }
+        return self.config.sage_parameters(self.tokenizer(tokenizer))
 
     def initial_size(self, tokenizer: str) -> int:
         """Return the size of the vocabulary that a SaGe tokenizer is pruned from."""
