@@ -131,11 +131,15 @@ def column_lines(source: str | Path, form: Form, settings: ExtractionSettings) -
     lines = (line for text in texts for line in text.split("\n"))
     if form.clean:
         yield from _clean_sentences(lines, str(source), settings)
-        return
-    whole = not form.sentences
-    for line in lines:
-        parts = [line] if whole else split_sentences(clean_line(line), settings.language)
+    else:
+        parts = _sentences(lines, settings) if form.sentences else lines
         yield from filter(None, map(clean_line, parts))
+
+
+def _sentences(paragraphs: Iterable[str], settings: ExtractionSettings) -> Iterator[str]:
+    """Sentences of paragraphs, whole or not."""
+    for paragraph in paragraphs:
+        yield from split_sentences(clean_line(paragraph), settings.language)
 
 
 def _clean_sentences(
@@ -143,13 +147,12 @@ def _clean_sentences(
 ) -> Iterator[str]:
     """Sentences as of a dump: without headings, items of lists and captions."""
     kept = refused = 0
-    for paragraph in paragraphs:
-        for sentence in split_sentences(clean_line(paragraph), settings.language):
-            if is_clean_sentence(sentence, settings.min_words):
-                kept += 1
-                yield sentence
-            else:
-                refused += 1
+    for sentence in _sentences(paragraphs, settings):
+        if is_clean_sentence(sentence, settings.min_words):
+            kept += 1
+            yield sentence
+        else:
+            refused += 1
     _warn_of_refusals(name, kept, refused)
 
 
@@ -243,16 +246,10 @@ def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Ba
             log.warning("article %r left out: %s", article.title, error)
             failed += 1
             continue
-        parts = list(article_sentences(text, settings))
+        parts = list(_sentences(text.split("\n"), settings))
         found += len(parts)
         sentences.extend(part for part in parts if is_clean_sentence(part, settings.min_words))
     return _Batch(sentences, found - len(sentences), len(articles), failed)
-
-
-def article_sentences(text: str, settings: ExtractionSettings) -> Iterator[str]:
-    """Sentences of an article's plain text, whole or not."""
-    for paragraph in text.split("\n"):
-        yield from split_sentences(clean_line(paragraph), settings.language)
 
 
 class _Progress:
