@@ -71,18 +71,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def cut(self) -> None:
         """Announce everything, send a third of what is left, hang up."""
         start, content = self.start(), self.server.content
-        rest = content[start:]
-        self.send_response(206 if start else 200)
-        for name, value in self.server.validators.items():
-            self.send_header(name, value)
-        if start:
-            span = f"bytes {start}-{len(content) - 1}/{len(content)}"
-            self.send_header("Content-Range", span)
-        self.send_header("Content-Length", str(len(rest)))
-        self.end_headers()
-        self.wfile.write(rest[: len(rest) // 3])
-        self.wfile.flush()
-        self.close_connection = True
+        span = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"}
+        headers = self.server.validators | (span if start else {})
+        self.reply(206 if start else 200, content[start:], headers, share=1 / 3)
 
     def without_length(self, body: bytes) -> None:
         self.send_response(200)
@@ -105,22 +96,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def encoded_and_cut(self) -> None:
         body = gzip.compress(self.server.content, 1)
-        self.send_response(200)
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body[: len(body) // 2])
-        self.wfile.flush()
-        self.close_connection = True
+        self.reply(200, body, {"Content-Encoding": "gzip"}, share=1 / 2)
 
-    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def reply(
+        self, status: int, body: bytes, headers: dict[str, str] | None = None, share: float = 1
+    ) -> None:
+        """Announce all of the body and send a share of it; after a part, hang up."""
         self.send_response(status)
         for name, value in (headers or {}).items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(body)
+            self.wfile.write(body[: int(len(body) * share)])
+        if share < 1:
+            self.hang_up()
 
 
 def later(status: int, wait: str) -> Callable[[Handler], None]:
