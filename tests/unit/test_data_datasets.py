@@ -244,10 +244,3 @@ def test_the_classes_of_tags_are_compared_without_their_prefixes(tmp_path) -> No
     message = "its labels are LOC, PER, the catalogue says LOC, ORG, PER"
     with pytest.raises(UserError, match=message):
         prepare_task(sources, output, form_of("conll", labels=["LOC", "ORG", "PER"]), **how)
-
-
-def test_class_numbers_end_before_the_number_of_names() -> None:
-    frame = pd.DataFrame({"t": [["a"]], "g": [[2]]})
-    columns = {"tokens": "t", "tags": "g"}
-    with pytest.raises(UserError, match="class number 2 is outside `labels`"):
-        normalise_task(frame, kind="tokens", columns=columns, labels=["O", "B-A"], source="f")

@@ -21,6 +21,7 @@ from sagevocab.text import read_lines
 
 DUMP = Form(key="k.source", format="mediawiki")
 TEXT = Form(key="k.source", format="text")
+UNKNOWN = Form(key="k.source", format="mediawik", column="a")
 SETTINGS = ExtractionSettings(language="en")
 
 
@@ -186,20 +187,13 @@ def test_texts_become_lines_or_sentences(tmp_path, description, content, lines) 
     assert list(read_lines(output)) == lines
 
 
-@pytest.mark.parametrize(
-    ("description", "content", "message"),
-    [
-        (TEXT, "\n\n", "holds no usable line of text"),
-        (Form(key="k", format="mediawik", column="a"), "x", "'mediawik' is not a format of tables"),
-    ],
-)
-def test_unusable_sources_are_one_line(tmp_path, description, content, message) -> None:
-    source = tmp_path / "source"
-    source.write_text(content)
-    with pytest.raises(UserError, match=message) as caught:
-        extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / "o.zst").exists()
+def test_an_unusable_source_leaves_no_output(tmp_path) -> None:
+    source, output = tmp_path / "source", tmp_path / "o.zst"
+    source.write_text("\n\n")
+    for form, message in ((TEXT, "no usable line"), (UNKNOWN, "is not a format of tables")):
+        with pytest.raises(UserError, match=message):
+            extract_lines([source], output, form, SETTINGS)
+        assert not output.exists()
 
 
 def test_a_fallback_is_cleaned_like_a_dump(tmp_path) -> None:

@@ -324,7 +324,7 @@ TASKS = [
     ("tags", "bad.conll", b"a B\nb I\n", "column 'ner_tags': tag 'B' names no class"),
     ("tags", "bad.conll", b"a B-PER\nb LOC\n", "column 'ner_tags': tags with a prefix"),
     ("tags", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": [1]}\n', "column 'ner_tags', row 1:"),
-    ("names", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": [5]}\n', "column 'ner_tags', row 1:"),
+    ("names", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": [2]}\n', "row 1: class number 2 is out"),
     ("names", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": ["MISC"]}\n', "column 'ner_tags', row"),
     ("tags", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": [null]}\n', "column 'ner_tags', row 1:"),
     ("tags", "bad.jsonl", b'{"tokens": ["a"], "ner_tags": null}\n', "column 'ner_tags', row 1:"),
