@@ -195,23 +195,21 @@ def sampled(corpus, tmp_path, **options):
     return list(read_lines(train)), list(read_lines(heldout))
 
 
-def test_a_sample_is_distinct_disjoint_in_order_and_its_seeds(corpus, tmp_path) -> None:
-    options = {"lines": 500, "heldout_lines": 100}
+@pytest.mark.parametrize(("lines", "size"), [(500, 500), (None, 800)])
+def test_a_sample_is_distinct_disjoint_in_order_and_its_seeds(
+    corpus, tmp_path, lines, size
+) -> None:
+    options = {"lines": lines, "heldout_lines": 100}
     train, heldout = sampled(corpus, tmp_path, seed=1, **options)
     assert sampled(corpus, tmp_path, seed=1, **options) == (train, heldout)
     assert sampled(corpus, tmp_path, seed=2, **options) != (train, heldout)
-    assert (len(train), len(heldout)) == (500, 100)
-    assert len({*train, *heldout}) == 600
-    for lines in (train, heldout):
-        numbers = [int(line.split()[1]) for line in lines]
+    assert (len(train), len(heldout)) == (size, 100)
+    assert len({*train, *heldout}) == size + 100
+    for some in (train, heldout):
+        numbers = [int(line.split()[1]) for line in some]
         assert numbers == sorted(numbers)
     # Not the head: a uniform sample of 900 reaches its ends.
     assert max(int(line.split()[1]) for line in train) > 850
-
-
-def test_without_a_number_all_lines_that_are_not_held_out_are_taken(corpus, tmp_path) -> None:
-    train, heldout = sampled(corpus, tmp_path, lines=None, heldout_lines=100, seed=1)
-    assert (len(train), len(heldout), len({*train, *heldout})) == (800, 100, 900)
 
 
 def test_a_shuffled_sample_holds_the_same_lines_in_another_order(corpus, tmp_path) -> None:

@@ -193,8 +193,6 @@ def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
     assert len(validation) == 10 and len(few) == 10
     assert set(fewer) < set(few) < set(train)
     assert all(numbers == sorted(numbers) for numbers in (train, few, validation))
-    with pytest.raises(UserError, match=r"share 0\.999 to 1 holds none; set another validation"):
-        take((0.999, 1.0))
 
 
 # --- tags
