@@ -327,6 +327,12 @@ def test_shares_of_the_rows_are_disjoint_and_in_order(hub, tmp_path) -> None:
     assert all(part == sorted(part) for part in ids)
 
 
+def test_only_tables_of_parquet_are_joined_or_shared(hub, tmp_path) -> None:
+    for fields in ({}, {"share": [0.0, 0.9]}):
+        with pytest.raises(UserError, match=r"words of datasets\.yaml: .* this is jsonl; name one"):
+            get(words(format="jsonl", **fields), tmp_path)
+
+
 def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> None:
     get(words(), tmp_path)
     hub.shutdown()

@@ -165,14 +165,6 @@ class _Dataset(Source):
     """A data set of the catalogue that a server has."""
 
     fallback: Download | Hub | None = None
-    share: list[Share] | None = None  # [from, to] of a seeded shuffle of the rows
-
-    @field_validator("share")
-    @classmethod
-    def _is_a_span(cls, share: list[float] | None) -> list[float] | None:
-        if share is not None and (len(share) != 2 or share[0] >= share[1]):
-            raise ValueError("must be [from, to] with 0 <= from < to <= 1")
-        return share
 
     @property
     def advice(self) -> str:
@@ -280,6 +272,14 @@ class Hub(_Dataset):
     kind: Literal["hub"] = "hub"
     format: Literal[*FORMATS] = "parquet"
     hub: HubSet
+    share: list[Share] | None = None  # [from, to] of a seeded shuffle of the rows
+
+    @field_validator("share")
+    @classmethod
+    def _is_a_span(cls, share: list[float] | None) -> list[float] | None:
+        if share is not None and (len(share) != 2 or share[0] >= share[1]):
+            raise ValueError("must be [from, to] with 0 <= from < to <= 1")
+        return share
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
@@ -289,6 +289,11 @@ class Hub(_Dataset):
         found = hub_files(self, cache_dir, part)
         if len(found.paths) == 1 and not self.share:
             publish(found.paths[0], output)
+        elif self.format != "parquet":
+            raise UserError(
+                f"{self.name} of datasets.yaml: `share` and several files need the format parquet, "
+                f"and this is {self.format}; name one file in `hub.files`, without `share`"
+            )
         else:
             join_rows(found.paths, output, self.share, seed)
         where = {"origin": hub_url(self.hub), "commit": found.commit}
