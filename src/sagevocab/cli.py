@@ -225,9 +225,13 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_encode(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER", help=_TOKENIZER)
-    _add_files(parser)
-    parser.add_argument("--output", choices=("pieces", "ids"), default="pieces", help=_DEFAULT)
+    add = parser.add_argument
+    add("tokenizer", metavar="TOKENIZER", help=_TOKENIZER)
+    text = "text; - or none: standard input"
+    add("files", nargs="*", default=["-"], metavar="FILE", help=text)
+    add("--column", metavar="NAME", help=_COLUMN)
+    _add_encoding_errors(parser)
+    add("--output", choices=("pieces", "ids"), default="pieces", help=_DEFAULT)
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
@@ -248,13 +252,6 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=EXPORTS, default=EXPORTS[0], help=_DEFAULT)
     add("--force", action="store_true", help="replace what is there")
     _add_words(parser)
-
-
-def _add_files(parser: argparse.ArgumentParser) -> None:
-    text = "text; - or none: standard input"
-    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=text)
-    parser.add_argument("--column", metavar="NAME", help=_COLUMN)
-    _add_encoding_errors(parser)
 
 
 def _add_words(parser: argparse.ArgumentParser) -> None:

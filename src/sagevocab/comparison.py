@@ -12,13 +12,13 @@ from typing import Any
 
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
-from sagevocab.export import WordSettings
 from sagevocab.foreign import as_own_folder
 from sagevocab.inputs import Texts, describe_texts, files_of, lines_of
 from sagevocab.kinds import is_tokenizer, name_of
 from sagevocab.measures import measure
 from sagevocab.names import errors_in_parameters
 from sagevocab.segment import Segmenter, load_segmenter
+from sagevocab.settings import WordSettings
 from sagevocab.words import Normalizer, WordCorpus
 
 # Measure: what it says. Those with a name of their own in a summary are taken from there.

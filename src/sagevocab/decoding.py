@@ -93,15 +93,6 @@ class Decoder:
         numbers = np.append(numbers, np.int32(UNCOVERED))
         return Decoder(numbers[self._pieces], self._skips, self._offsets)
 
-    def of_types(self, types: np.ndarray) -> Decoder:
-        """Return the decoder of some of the word types: their numbers, ascending."""
-        lengths = np.diff(self._offsets)
-        kept = np.zeros(len(lengths), dtype=bool)
-        kept[types] = True
-        choices = np.repeat(kept, lengths)
-        offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
-        return Decoder(self._pieces[choices], self._skips[choices], offsets)
-
     def segment(self, alive: np.ndarray) -> Runs:
         """Segment every type with the pieces `alive`: int32 tokens, offsets by type."""
         return _walk_words(self._pieces, self._skips, self._offsets, alive)

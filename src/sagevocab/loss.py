@@ -5,7 +5,7 @@
     loss_t  = L(V without t, C) - L(V, C)                       (paper, Section 3, Algorithm 3)
 
 `AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
-`LineSums` takes the sums over lines; they are read in one of three ways (`READINGS`).
+`LineSums` takes the sums over lines; they are read in one of three ways (`settings.READINGS`).
 
 A *view* says how V segments each word type, and how V without each piece t does (`decoding`);
 `kernels` walks the lines; here they are shared out among threads.
@@ -29,7 +29,6 @@ from sagevocab.counting import count_ids
 from sagevocab.decoding import Decoder, build_merges, build_trie, list_distinct
 from sagevocab.errors import UserError
 from sagevocab.kernels import Lines, Sample, Scores, Sums, View
-from sagevocab.settings import READINGS as READINGS
 from sagevocab.settings import SageKeys
 from sagevocab.words import WordCorpus
 
@@ -41,7 +40,7 @@ class Objective:
     """Which `loss_t` is meant.
 
     window: W of Equation 1, in tokens to each side.
-    reading: one of `READINGS`.
+    reading: one of `settings.READINGS`.
     lines: at most so many lines count for a piece, a seeded sample of the lines that the mean is
         over; None for all. A total is over all.
     seed: of that sample.

@@ -13,7 +13,6 @@ from sagevocab.pieces import SPECIAL_TOKENS, UNKNOWN_ID
 
 UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's
-KINDS = ("bert", "gpt", "none")
 # By the names of `tokenizer_config.json`; the rest of a list are additional special tokens.
 SPELLINGS: dict[str, tuple[str, ...]] = {
     "pad_token": ("[PAD]", "<pad>", "<|pad|>"),
@@ -67,10 +66,14 @@ BERT = SpecialTokens(
     ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
     512,
 )
-_GPT = SpecialTokens(
-    (END_OF_TEXT,),
-    {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "pad_token": END_OF_TEXT},
-)
+KINDS = {
+    "bert": BERT,
+    "gpt": SpecialTokens(
+        (END_OF_TEXT,),
+        {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "pad_token": END_OF_TEXT},
+    ),
+    "none": SpecialTokens(()),
+}
 
 
 def special_tokens_of(
@@ -116,7 +119,7 @@ def _kind(name: str) -> SpecialTokens:
         raise UserError(
             f"special_tokens: {name!r} is unknown; choose {', '.join(KINDS)} or a list of tokens"
         )
-    return {"bert": BERT, "gpt": _GPT, "none": SpecialTokens(())}[name]
+    return KINDS[name]
 
 
 def _listed(tokens: Iterable[str]) -> SpecialTokens:

@@ -289,12 +289,6 @@ _MARK = "fingerprint"
 _LEFTOVER = re.compile(r"\..+\.\d+\.partial\.npz")  # see `atomic_path`
 
 
-def is_claimed(folder: Path, fingerprint: str) -> bool:
-    """Return whether the folder of a `ResumableState` belongs to `fingerprint`."""
-    mark = folder / _MARK
-    return mark.exists() and mark.read_bytes() == fingerprint.encode()
-
-
 class ResumableState:
     """Named sets of arrays in a folder outside every rule's outputs.
 
@@ -347,7 +341,8 @@ class ResumableState:
 
 def _is_usable(folder: Path, fingerprint: str) -> bool:
     """Return whether to resume the progress in `folder`; log why not."""
-    if not is_claimed(folder, fingerprint):
+    mark = folder / _MARK
+    if not mark.exists() or mark.read_bytes() != fingerprint.encode():
         if folder.exists():
             log.warning("%s: progress of other inputs, settings or code is discarded", folder)
         return False

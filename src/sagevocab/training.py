@@ -235,7 +235,8 @@ def train(
             check_output(output, force)
             state_dir = state_dir or beside(output)
         state_dir = state_dir and Path(state_dir).resolve()
-        card = Card(language, name, "SaGe", _source(text.name), _card_settings(preset, settings))
+        source = {"kind": "text", "name": "text", "title": text.name}
+        card = Card(language, name, "SaGe", source, _card_settings(preset, settings))
         place = output or state_dir or tempfile.gettempdir()
         with (
             disk_errors(place),
@@ -522,7 +523,3 @@ def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
         "Skip-gram epochs": settings.word2vec.epochs,
         "Seed": settings.sage.seed,
     }
-
-
-def _source(title: str) -> dict[str, Any]:
-    return {"kind": "text", "name": "text", "title": title}

@@ -53,7 +53,7 @@ class Normalizer:
             raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
         from tokenizers import Regex, normalizers
 
-        self.rule, self._strip = rule, normalizers.Strip()
+        self._strip = normalizers.Strip()
         self._characters = hub_normalizer(rule)
         self.backend = normalizers.Sequence(
             [self._characters, normalizers.Replace(Regex(" {2,}"), " "), self._strip]

@@ -98,7 +98,7 @@ def test_mistakes(given: dict, message: str) -> None:
 
 @given(
     st.one_of(
-        st.sampled_from(KINDS),
+        st.sampled_from([*KINDS]),
         st.lists(st.sampled_from([*OWN, "[UNK]", "<x>", "<y>"]), unique=True),
     )
 )
