@@ -210,9 +210,8 @@ def _check_words(corpus: WordCorpus, name: str) -> None:
     Raises:
         UserError: there are none, or too many that cannot be trained on.
     """
+    corpus.require_words(name)
     total = len(corpus.tokens)
-    if not total:
-        raise UserError(f"{name}: holds no words; give a text with words")
     holds = np.fromiter((RESERVED_CHARACTER in word for word in corpus.types), bool)
     reserved = int(corpus.counts[holds].sum())
     if reserved > MAX_SKIPPED_SHARE * total:

@@ -78,8 +78,7 @@ def compare(
         lines = lines_of(texts, encoding_errors, column)
         loaded = [_load(source, words) for source in tokenizers]
         corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
-        if not corpus.n_lines:
-            raise UserError(f"{describe_texts(texts)}: holds no words; give a text with words")
+        corpus.require_words(describe_texts(texts))
         measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
         return Comparison(
             {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}

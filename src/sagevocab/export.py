@@ -150,9 +150,12 @@ def check_output(folder: str | Path, force: bool) -> None:
     if not (folder / "tokenizer_config.json").exists():
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
-        raise UserError(
-            f"{folder}: already exists; give another output=, or force=True to replace it"
-        )
+        raise is_there(folder)
+
+
+def is_there(output: Path) -> UserError:
+    """Return the error for an output that is there and may not be replaced."""
+    return UserError(f"{output}: already exists; give another output=, or force=True to replace it")
 
 
 @contextmanager

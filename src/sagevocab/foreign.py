@@ -34,6 +34,7 @@ from sagevocab.export import (
     export_greedy,
     export_merges,
     export_unigram,
+    is_there,
     write_folder,
 )
 from sagevocab.frames import Frame, WordFrame
@@ -191,9 +192,7 @@ def convert(
             import_external(path, folder, words, card, "tokenizer")
         return
     if output.is_dir() or (output.exists() and not force):
-        raise UserError(
-            f"{output}: already exists; give another output=, or force=True to replace it"
-        )
+        raise is_there(output)
     pieces = _pieces(path, words)
     with disk_errors(output):
         if form == "pieces":

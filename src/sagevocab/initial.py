@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,8 @@ from sagevocab.words import MAX_WORD_CHARS, WordCorpus
 log = logging.getLogger(__name__)
 
 METHODS = ("bpe", "unigram")
-_SIZE_KEYS = ("initial_size", "vocab_size")  # arguments of `train.train`
+_SIZES = ("initial_size", "vocab_size")  # arguments of `training.train`
+_KEYS = {"key": _SIZES[0], "size_keys": _SIZES}  # as what makes a vocabulary takes them
 
 
 @dataclass(frozen=True)
@@ -76,10 +77,9 @@ def train_initial(
     """
     parts = code_digest(), method, corpus.digest(), size, vars(settings)
     model_path = ResumableState(state_dir, fingerprint(*parts)).folder / "sentencepiece.model"
-    model = _kept_model(model_path)
+    model = _kept(model_path, read_model)
     if model is None:
-        keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
-        train_sentencepiece(method, corpus, size, model_path, settings, name=name, **keys)
+        train_sentencepiece(method, corpus, size, model_path, settings, name=name, **_KEYS)
         model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, frame)
@@ -104,34 +104,22 @@ def train_lossless(
     longest = settings.max_piece_length
     parts = code_digest(), corpus.digest(), size, longest, frame.described()
     path = ResumableState(state_dir, fingerprint(*parts)).folder / "bytes.json"
-    trained = _kept_bytes(path)
+    trained = _kept(path, lambda path: Tokenizer.from_file(str(path)))
     if trained is None:
-        keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
-        trained = train_bytes(corpus, size, frame, longest, name=name, **keys)
+        trained = train_bytes(corpus, size, frame, longest, name=name, **_KEYS)
         write_text(path, trained.to_str())
     frame = frame.with_tokens(tokens_by_id(trained))
     model = json.loads(trained.to_str())["model"]
     return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
 
 
-def _kept_model(path: Path) -> Model | None:
-    """Return the model that an earlier run left; None without one, or if it is damaged."""
+def _kept(path: Path, read: Callable[[Path], Any]) -> Any:
+    """Read what an earlier run left at a path; None if nothing is there, or if it is damaged."""
     if not path.exists():
         return None
     try:
-        return read_model(path)
-    except UserError:
-        log.warning("%s: is damaged; it is trained again", path)
-        return None
-
-
-def _kept_bytes(path: Path) -> Tokenizer | None:
-    """Return the byte-level BPE that an earlier run left; None without one, or if it is damaged."""
-    if not path.exists():
-        return None
-    try:
-        return Tokenizer.from_file(str(path))
-    except Exception:  # the library raises nothing more specific
+        return read(path)
+    except Exception:  # `tokenizers` raises nothing more specific
         log.warning("%s: is damaged; it is trained again", path)
         return None
 

@@ -99,8 +99,15 @@ def build_sage(
     """
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
-    retraining = Path(state_dir) / "retraining" if state_dir is not None else None
-    state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
+    if state_dir is None:
+        state, retraining = ResumableState(None, ""), None
+    else:
+        vocabulary = list(pieces), merges
+        vectors = embeddings.target.tobytes() + embeddings.context.tobytes()
+        described = settings.described(), word2vec.described()
+        parts = code_digest(), corpus.digest(), *vocabulary, vectors, *described
+        state = ResumableState(state_dir, fingerprint(*parts))
+        retraining = Path(state_dir) / "retraining"
     corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
@@ -202,7 +209,8 @@ def _make_losses(
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     if settings.counts:
         return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
-    objective = objective_of(settings)
+    lines = None if settings.loss_lines == "all" else settings.loss_lines
+    objective = Objective(settings.window, settings.loss, lines, settings.seed)
     return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 
 
@@ -244,37 +252,6 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
     """
     check_singles(pieces, settings.final_size)
     check_pruning(len(pieces), settings)
-
-
-def _state(
-    state_dir: str | Path | None,
-    corpus: WordCorpus,
-    pieces: Sequence[str],
-    merges: Sequence[tuple[str, str]] | None,
-    embeddings: Embeddings,
-    settings: SageSettings,
-    word2vec: Word2VecSettings,
-) -> ResumableState:
-    if state_dir is None:
-        return ResumableState(None, "")
-    return ResumableState(
-        state_dir,
-        fingerprint(
-            code_digest(),
-            corpus.digest(),
-            list(pieces),
-            merges,
-            embeddings.target.tobytes() + embeddings.context.tobytes(),
-            settings.described(),
-            word2vec.described(),
-        ),
-    )
-
-
-def objective_of(settings: SageSettings) -> Objective:
-    """Return which `loss_t` the settings mean."""
-    lines = None if settings.loss_lines == "all" else settings.loss_lines
-    return Objective(settings.window, settings.loss, lines, settings.seed)
 
 
 class _Report:

@@ -436,8 +436,7 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
 
 def _corpus(text: Text, frame: Frame, work: Path) -> WordCorpus:
     corpus = frame.corpus_of(text.lines, work)
-    if not corpus.n_lines:
-        raise UserError(f"{text.name}: holds no words; give a text with words")
+    corpus.require_words(text.name)
     log.info(
         "%s: %d lines, %d words, %d of them distinct",
         *(text.name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),

@@ -88,31 +88,22 @@ class SageVocabulary(Encoder):
         Raises:
             UserError: huggingface_hub is not installed, or the hub refuses.
         """
+        try:
+            from huggingface_hub import HfApi
+        except ImportError as error:
+            raise UserError(
+                "push_to_hub: needs the package huggingface_hub; pip install 'sagevocab[hub]'"
+            ) from error
+
+        api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)  # as it is by now
         with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
             self._write(Path(folder))
-            return _upload(folder, repo_id, private=private, token=token)
-
-
-def _upload(folder: str | Path, repo_id: str, *, private: bool | None, token: str | None) -> str:
-    """Upload a folder to the Hugging Face hub as the model `repo_id`; return its address.
-
-    Raises:
-        UserError: huggingface_hub is not installed, or the hub refuses.
-    """
-    try:
-        from huggingface_hub import HfApi
-    except ImportError as error:
-        raise UserError(
-            "push_to_hub: needs the package huggingface_hub; pip install 'sagevocab[hub]'"
-        ) from error
-
-    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)  # as it is by now
-    try:
-        url = api.create_repo(repo_id, private=private, exist_ok=True)
-        api.upload_folder(repo_id=url.repo_id, folder_path=folder)
-    except Exception as error:  # of the network, the hub, the name; from three libraries
-        raise UserError(
-            f"repo_id: {repo_id!r} cannot be uploaded ({error}); check the name, the network and "
-            "that `hf auth login` was done"
-        ) from error
-    return str(url)
+            try:
+                url = api.create_repo(repo_id, private=private, exist_ok=True)
+                api.upload_folder(repo_id=url.repo_id, folder_path=folder)
+            except Exception as error:  # of the network, the hub, the name; from three libraries
+                raise UserError(
+                    f"repo_id: {repo_id!r} cannot be uploaded ({error}); check the name, the "
+                    "network and that `hf auth login` was done"
+                ) from error
+        return str(url)

@@ -173,6 +173,15 @@ class WordCorpus:
         """Number of lines."""
         return len(self.line_offsets) - 1
 
+    def require_words(self, name: str) -> None:
+        """Refuse a text without words; name: of the text, for the message.
+
+        Raises:
+            UserError: there are none.
+        """
+        if not self.n_lines:
+            raise UserError(f"{name}: holds no words; give a text with words")
+
     @cached_property
     def counts(self) -> np.ndarray:
         """int64[types]: how often each type occurs."""
