@@ -18,15 +18,6 @@ def pair_loss(x: str, y: str, vectors: oracle.Vectors) -> float:
     return math.log1p(math.exp(-dot))
 
 
-def greedy_text(text: str, vocabulary: frozenset[str]) -> list[str]:
-    tokens = []
-    while text:
-        n = next(n for n in range(len(text), 0, -1) if text[:n] in vocabulary)
-        tokens.append(text[:n])
-        text = text[n:]
-    return tokens
-
-
 # --- sage-tokenizer 2.0
 
 
@@ -79,7 +70,7 @@ def sage_tokenizer_losses(
     """Each occurrence is ablated by itself; a piece's losses are added up."""
     losses: dict[str, float] = {}
     for line in lines:
-        tokens = greedy_text("".join(line), vocabulary)
+        tokens = oracle.greedy("".join(line), vocabulary)
         for at, piece in enumerate(tokens):
             if len(piece) == 1:
                 continue

@@ -28,14 +28,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sentencepiece import sentencepiece_model_pb2
 
 import oracle
 import released
-from sagevocab.bpe import merges_of_model
 from sagevocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.sage import build_sage, settings_from
 from sagevocab.words import Normalizer, WordCorpus, split_words
+from vocabulary_samples import merges_of
 
 RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batch")
 
@@ -43,14 +42,6 @@ RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batc
 def read(name: str) -> dict[str, Any]:
     path = Path(__file__).parent / "golden" / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8"))
-
-
-def merges_of(pieces: list[str]) -> list[tuple[str, str]]:
-    """The merges of a sentencepiece BPE model, whose pieces stand in the order of their ranks."""
-    model = sentencepiece_model_pb2.ModelProto()
-    for rank, piece in enumerate(pieces):
-        model.pieces.add(piece=piece, score=-rank)
-    return merges_of_model(model)
 
 
 def words_of(golden: dict[str, Any]) -> list[list[str]]:

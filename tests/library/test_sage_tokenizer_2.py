@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import oracle
 import released
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.words import Normalizer, WordCorpus, split_words
@@ -34,7 +35,7 @@ PIECES = GOLDEN["pieces"]
 LONG = np.array([len(piece) > 1 for piece in PIECES])
 VECTORS = dict(zip(PIECES, GOLDEN["target"], strict=True))
 LINES = [split_words(line) for line in GOLDEN["lines"]]
-TOKENS = [released.greedy_text("".join(line), frozenset(PIECES)) for line in LINES]
+TOKENS = [oracle.greedy("".join(line), frozenset(PIECES)) for line in LINES]
 
 
 def theirs(window: int) -> dict[str, float]:

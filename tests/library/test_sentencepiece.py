@@ -10,22 +10,13 @@ import json
 from pathlib import Path
 
 import pytest
-from sentencepiece import sentencepiece_model_pb2
 
-from sagevocab.bpe import merges_of_model
 from sagevocab.segment import MergeSegmenter
+from vocabulary_samples import merges_of
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "sentencepiece_0_1_99.json").read_text(encoding="utf-8")
 )
-
-
-def merges_of(pieces: list[str]) -> list[tuple[str, str]]:
-    """The merges of a sentencepiece BPE model, whose pieces stand in the order of their ranks."""
-    model = sentencepiece_model_pb2.ModelProto()
-    for rank, piece in enumerate(pieces):
-        model.pieces.add(piece=piece, score=-rank)
-    return merges_of_model(model)
 
 
 @pytest.mark.parametrize("case", range(len(GOLDEN["vocabularies"])))

@@ -24,7 +24,6 @@ from numba import njit, types
 from sagevocab import embeddings, skipgram
 from sagevocab.counting import SegmentedCorpus
 from sagevocab.embeddings import train_embeddings
-from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
 from sagevocab.skipgram import BlockTrainer, Layout, schedule
@@ -67,25 +66,6 @@ def test_every_bucket_is_trained_once_and_jobs_of_a_step_share_no_block() -> Non
         assert sorted(np.concatenate(blocks)) == list(range(skipgram._BLOCKS))
         for found in (outputs[step], negatives[step]):
             assert ((found == blocks[0][:, None]) | (found == blocks[1][:, None]))[mine].all()
-
-
-def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
-    text = random_text()
-    settings = Word2VecSettings(**{**vars(SETTINGS), "sample": 0, "shrink_windows": False})
-    trainer = BlockTrainer(text, settings)
-    chunk = trainer._listed(0)
-    listed = chunk.dealt[: chunk.offsets[-1]]
-    piece = np.argsort(trainer._layout.row)
-    found = sorted(map(tuple, piece[listed].tolist()))
-    wanted = []
-    for first, last in itertools.pairwise(text.line_offsets):
-        line = text.types[first:last]
-        wanted += [
-            (line[j], line[i])
-            for i, j in itertools.permutations(range(len(line)), 2)
-            if abs(i - j) <= settings.window
-        ]
-    assert found == sorted((int(a), int(b)) for a, b in wanted)
 
 
 def test_pairs_stand_in_the_bucket_of_their_blocks() -> None:
@@ -355,12 +335,15 @@ def corpus() -> tuple[WordCorpus, GreedySegmenter]:
     return WordCorpus.from_lines(lines, Normalizer()), GreedySegmenter(pieces)
 
 
-def test_every_pair_of_what_gensim_gets_is_listed(corpus) -> None:
-    text, settings = SegmentedCorpus(*corpus), replace(SETTINGS, sample=0, shrink_windows=False)
-    trainer, listed = BlockTrainer(text, settings), Counter()
+@pytest.mark.parametrize("lines", ["short", "long"])
+def test_every_pair_of_what_gensim_gets_is_listed_once(lines: str, corpus) -> None:
+    """Without sampling. Long lines have pairs outside the window, short ones words of pieces."""
+    text = SegmentedCorpus(*corpus) if lines == "short" else random_text()
+    settings = replace(SETTINGS, sample=0, shrink_windows=False)
+    trainer = BlockTrainer(text, settings)
     piece = np.argsort(trainer._layout.row)
     chunk = trainer._listed(0)
-    listed.update(map(tuple, piece[chunk.dealt[: chunk.offsets[-1]]].tolist()))
+    listed = Counter(map(tuple, piece[chunk.dealt[: chunk.offsets[-1]]].tolist()))
     wanted = Counter()
     for sentence in embeddings._Sentences(text):
         for i, j in itertools.permutations(range(len(sentence)), 2):
@@ -416,9 +399,3 @@ def test_a_stopped_training_resumes_to_the_same_bytes(corpus, tmp_path, monkeypa
     again = train_embeddings(*corpus, SETTINGS, tmp_path)
     assert again.target.tobytes() == unbroken.target.tobytes()
     assert again.context.tobytes() == unbroken.context.tobytes()
-
-
-def test_a_corpus_without_pieces_is_an_error() -> None:
-    empty = WordCorpus.from_lines(["ω"], Normalizer())
-    with pytest.raises(UserError, match="no piece occurs"):
-        train_embeddings(empty, GreedySegmenter(["a", "b"]), SETTINGS)

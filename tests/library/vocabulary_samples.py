@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from gensim.test.utils import datapath
+from sentencepiece import sentencepiece_model_pb2
 
 from sagevocab.bpe import (
     TrainingSettings,
@@ -49,6 +51,14 @@ def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
     export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
     return {name: root / name for name in TOKENIZERS}
+
+
+def merges_of(pieces: Sequence[str]) -> list[tuple[str, str]]:
+    """The merges of a sentencepiece BPE model, whose pieces stand in the order of their ranks."""
+    model = sentencepiece_model_pb2.ModelProto()
+    for rank, piece in enumerate(pieces):
+        model.pieces.add(piece=piece, score=-rank)
+    return merges_of_model(model)
 
 
 def encode(
