@@ -9,10 +9,10 @@ import pytest
 import sentencepiece
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer
 
 import oracle
+from hub_samples import KINDS
 from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.foreign import import_external
@@ -21,7 +21,6 @@ from sagevocab.segment import MergeSegmenter, load_segmenter
 from sagevocab.words import NORMALIZATIONS, Normalizer, split_words
 from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
-SIZE = 700
 TRAINED = ["bpe", "sage", "merges", "unigram"]
 OWN = [*TRAINED, "list", "model", "model_unigram"]
 FOREIGN = ["bert", "gpt2", "t5"]
@@ -33,49 +32,13 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     root, lines = tmp_path_factory.mktemp("vocabularies"), english()[:800]
     pieces = read_pieces(make_folders(root, lines)["bpe"] / "pieces.txt")
     (root / "list.txt").write_text("\n".join(["<unk>", *pieces[::2], ""]), encoding="utf-8")
-    for name, make in (("bert", bert), ("gpt2", gpt2), ("t5", t5)):
-        make(lines).save(str(root / f"{name}.json"))
+    for name in FOREIGN:
+        KINDS[name](lines).save(str(root / f"{name}.json"))
     files = {"list": "list.txt", "model": "bpe.model", "model_unigram": "unigram.model"}
     files |= {name: f"{name}.json" for name in FOREIGN}
     for name, file in files.items():
         import_external(root / file, root / name, WORDS, CARD, "path")
     return {name: root / name for name in [*OWN, *FOREIGN]}
-
-
-def bert(lines: list[str]) -> Tokenizer:
-    """An uncased BERT tokenizer; its special tokens have other ids than ours."""
-    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    specials = ["[unused0]", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
-    return trained(tokenizer, lines, trainers.WordPieceTrainer, special_tokens=specials)
-
-
-def gpt2(lines: list[str]) -> Tokenizer:
-    """A byte-level BPE tokenizer, as GPT-2's: no unknown token, no space before the first word."""
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    options = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
-    specials = ["<|endoftext|>"]
-    return trained(tokenizer, lines, trainers.BpeTrainer, special_tokens=specials, **options)
-
-
-def t5(lines: list[str]) -> Tokenizer:
-    """A UnigramLM tokenizer in the manner of T5."""
-    tokenizer = Tokenizer(models.Unigram())
-    tokenizer.normalizer = normalizers.NFKC()
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
-    tokenizer.decoder = decoders.Metaspace()
-    options = {"special_tokens": ["<pad>", "</s>", "<unk>"], "unk_token": "<unk>"}
-    return trained(tokenizer, lines, trainers.UnigramTrainer, **options)
-
-
-def trained(tokenizer: Tokenizer, lines: list[str], trainer, **options) -> Tokenizer:
-    options |= {"vocab_size": SIZE, "show_progress": False}
-    tokenizer.train_from_iterator(lines, trainer(**options))
-    return tokenizer
 
 
 @functools.cache
