@@ -18,14 +18,15 @@ from __future__ import annotations
 import argparse
 import itertools
 import random
+import subprocess
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from make_environments import FOLDER, python_of
-from make_golden import Sample, run
 
 from reproduction.paper.overlap import overlaps, what_chooses
 from sagevocab import bpe
@@ -63,6 +64,16 @@ def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddin
     return train_embeddings(corpus, segmenter, Word2VecSettings(seed=seed)), seed
 
 
+def run_program(python: Path, folder: Path, **options: Any) -> list[dict[str, Any]]:
+    """Run the released program by `run_sage_1.py` with these options; return its batches."""
+    output = folder / "output.json"
+    command = [python, Path(__file__).with_name("run_sage_1.py"), "--output", output]
+    for name, value in options.items():
+        command += [f"--{name}", str(value)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return read_json(output)["batches"]
+
+
 def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
     """Prune the sample by what is not yet in `pruned`, and write that file after each."""
     numbers = {name: getattr(arguments, name) for name in ("final", "prune", "consider", "rerank")}
@@ -98,10 +109,9 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             print(f"preset, {kind}: {time.process_time() - began:.0f} s of processor time")
             pruned[f"preset, {kind}"] = list(ours.ablations["piece"])
             began = time.monotonic()
-            theirs = run(
+            batches = run_program(
                 python_of("sage_1", arguments.peers),
-                "run_sage_1.py",
-                Sample(folder, lines, pieces, []),
+                folder,
                 checkout=arguments.checkout,
                 lines=folder / "lines.txt",
                 model=folder / "bpe.model",
@@ -110,7 +120,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             )
             print(f"program, {kind}: {time.monotonic() - began:.0f} s by the clock", flush=True)
             pruned[f"program, {kind}"] = [
-                piece for batch in theirs["batches"] for piece in batch.get("pruned", [])
+                piece for batch in batches for piece in batch.get("pruned", [])
             ]
             write_json(arguments.pruned, pruned)
 

@@ -19,7 +19,6 @@ ENVIRONMENTS = {
     "sage_tokenizer_2": [
         "sage-tokenizer==2.0.0", "gensim==4.3.2", "scipy==1.12.0", "numpy==1.26.4"
     ],
-    "sentencepiece_0_1_99": ["sentencepiece==0.1.99"],
     "sage_1": [
         "sentencepiece==0.1.99", "gensim==4.3.2", "scipy==1.12.0", "numpy==1.26.4", "tqdm>=4.66"
     ],

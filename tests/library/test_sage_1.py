@@ -1,8 +1,8 @@
 """The preset `released` against the released program, SaGe 1.0, itself.
 
-The golden files `sage_1*.json` (made by `benchmarks/peers/make_golden.py`) have the losses and the
-pruned pieces of each batch of four runs of the program, with the embeddings that are given here.
-Two are on ordinary text, two on a plain corpus, which has nothing of what follows.
+The golden files `sage_1*.json` (made by `benchmarks/peers/make_golden.py` of commit ea0343a) have
+the losses and the pruned pieces of each batch of four runs of the program, with the embeddings that
+are given here. Two are on ordinary text, two on a plain corpus, which has nothing of what follows.
 
 The preset is the program's reading of the loss, not a copy of the program. It computes otherwise
 in these points, of which `released.py` is a description and the first test the proof that there

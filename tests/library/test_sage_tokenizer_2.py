@@ -1,8 +1,8 @@
 """The total loss against sage-tokenizer 2.0, with the same embeddings and segmentation.
 
-`sage_tokenizer_2.json` (made by `benchmarks/peers/make_golden.py`) has its losses of all pieces of
-a small corpus, at its window of 2 and at 1. Sign, base of the logarithm and the count of each pair
-from both sides are the same here and there. Three things are not:
+`sage_tokenizer_2.json` (made by `benchmarks/peers/make_golden.py` of commit ea0343a) has its losses
+of all pieces of a small corpus, at its window of 2 and at 1. Sign, base of the logarithm and the
+count of each pair from both sides are the same here and there. Three things are not:
 
 - A pair that has the changed tokens between its two is left as it was, although its tokens come
   closer or move apart. Equation 1 counts such pairs by their distance. At window 1 there are none.

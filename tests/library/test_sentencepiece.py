@@ -1,7 +1,8 @@
 """The merges decoder against sentencepiece 0.1.99's own `set_vocabulary`.
 
-`sentencepiece_0_1_99.json` (made by `benchmarks/peers/make_golden.py`) has the words of a corpus
-as sentencepiece encoded them with ever smaller parts of its vocabulary, down to single characters.
+`sentencepiece_0_1_99.json` (made by `benchmarks/peers/make_golden.py` of commit ea0343a) has the
+words of a corpus as sentencepiece encoded them with ever smaller parts of its vocabulary, down to
+single characters.
 """
 
 from __future__ import annotations
