@@ -2,7 +2,6 @@
 
     python benchmarks/engine.py [--text FILE] [--lines 750000] [--repeats 3] [--whole-repeats 1]
         [--threads 2] [--peers .peers] [--work FOLDER] [--output FILE.md] [--rows NAME,NAME]
-        [--long FILE] [--beside FILE.py]
 
 Without --text the lines are those of the demo: of the sample of Wikipedia that gensim ships.
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
@@ -85,8 +84,6 @@ class Bench:
     large_size: int = LARGE_SIZE
     peers: Path = Path(".peers")
     peer_lines: int = 10_000
-    long: Path | None = None
-    beside: Path | None = None
 
     def runs(self, measure: str, **parameters: Any) -> Runs:
         """Return `repeats` runs; `run` makes each once, so that rows can share them."""
@@ -181,26 +178,13 @@ def word2vec_row(bench: Bench) -> Iterator[Line]:
 
 
 def pairs_row(bench: Bench) -> Iterator[Line]:
-    """A pair of Word2Vec by blocks, beside another version of the trainer where there is one."""
-    beside = str(bench.beside.resolve()) if bench.beside else None
+    """A pair of Word2Vec by blocks."""
+    units = {"processor": "ns of processor time", "clock": "ns by the clock", "listing": "listing"}
     for threads in (1, 2, 4):
-        given = {"threads": threads, "repeats": bench.repeats, "beside": beside}
-        found = bench.run("pairs", 0, **given)
-        times = found["times"]
-        units = {
-            "processor": "ns of processor time",
-            "clock": "ns by the clock",
-            "listing": "listing",
-        }
-        for name, spent in times.items():
-            shown = ", ".join(f"{spread(spent[key])} {unit}" for key, unit in units.items())
-            what = f"a pair of Word2Vec by blocks, {name}, threads: {threads}"
-            measured = f"{shown} ({found['pairs']:,} pairs)"
-            if name != "this":
-                ratios = {key: median(spent[key]) / median(times["this"][key]) for key in units}
-                faster = ", ".join(f"{digits(ratio)} ({key})" for key, ratio in ratios.items())
-                measured += f"; this is faster by {faster}"
-            yield Line(what, measured)
+        found = bench.run("pairs", 0, threads=threads, repeats=bench.repeats)
+        shown = ", ".join(f"{spread(found[key])} {unit}" for key, unit in units.items())
+        what = f"a pair of Word2Vec by blocks, threads: {threads}"
+        yield Line(what, f"{shown} ({found['pairs']:,} pairs)")
 
 
 def large_row(bench: Bench) -> Iterator[Line]:
@@ -307,17 +291,6 @@ def whole_growth_row(bench: Bench) -> Iterator[Line]:
         yield Line(what, f"{slope:.3f}", slope, 1, "at most 1")
 
 
-def whole_long_row(bench: Bench) -> Iterator[Line]:
-    """Whole SaGe of a longer text, with Word2Vec on as many of its lines as the others have."""
-    what = "whole SaGe of a longer text"
-    if bench.long is None:
-        yield Line(what, "not measured: give --long")
-        return
-    runs = bench.wholes(text=str(bench.long.resolve()), word2vec_lines=bench.lines)
-    what += f", {runs[0]['lines']:,} lines, Word2Vec on {bench.lines:,} of them"
-    yield whole_line(what, runs)
-
-
 def whole_line(what: str, runs: Runs) -> Line:
     """Return the line of whole SaGe: seconds, processor seconds and memory, and each a line."""
     lines, seconds, processor = (
@@ -348,7 +321,6 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "whole_counts": whole_counts_row,
     "whole_gensim": whole_gensim_row,
     "whole_growth": whole_growth_row,
-    "whole_long": whole_long_row,
 }
 
 
@@ -423,14 +395,14 @@ def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str
     return f"{opening}\n{table(lines)}\n{when} Machine: {facts}.\n"
 
 
-def machine_facts(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+def machine_facts() -> dict[str, str]:
     """Describe the machine and versions of packages, without its names and paths."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{memory:.0f} GB",
         "Python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in packages},
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
     }
 
 
@@ -504,8 +476,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--large-size", type=int, default=LARGE_SIZE)
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--peer-lines", type=int, default=10_000, help="for sage-tokenizer")
-    parser.add_argument("--long", type=Path, help="a longer plain text, for whole SaGe")
-    parser.add_argument("--beside", type=Path, help="another skipgram.py, for the row of pairs")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--output", type=Path, default=Path("docs/appendix/benchmarks/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
@@ -540,9 +510,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit code is 1 if a row failed."""
     options = arguments(argv)
     if options.measure:
-        from engine_measures import MEASURES
+        import engine_measures
 
-        print(json.dumps(MEASURES[options.measure](options.work, **options.parameters)))
+        measure = getattr(engine_measures, options.measure)
+        print(json.dumps(measure(options.work, **options.parameters)))
         return 0
     try:
         bench = prepare_bench(options)

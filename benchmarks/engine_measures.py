@@ -12,12 +12,14 @@ import importlib.util
 import io
 import re
 import resource
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,6 @@ import sentencepiece
 
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
-from sagevocab import skipgram
 from sagevocab.bpe import (
     SENTENCEPIECE_SPECIALS,
     TooManyPiecesError,
@@ -43,10 +44,11 @@ from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Progress
 from sagevocab.sage import build_sage, settings_from
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import fingerprint, write_text
+from sagevocab.skipgram import BlockTrainer
+from sagevocab.state import fingerprint, read_json, write_npz, write_text
 from sagevocab.text import read_lines
 from sagevocab.training import train
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 _WARM_LINES = 100
 _LARGE_BATCHES = 3
@@ -54,6 +56,7 @@ _LARGE_BATCHES = 3
 _EMBEDDINGS = Word2VecSettings(lines=30_000)
 _SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 _LARGE_NORM = 3.0  # about that of embeddings of frequent pieces
+_PEER_WINDOW = 2  # of sage-tokenizer 2.0
 
 Numbers = dict[str, Any]
 
@@ -162,62 +165,99 @@ def word2vec(folder: Path, *, threads: int, **settings: Any) -> Numbers:
     return _spent_since(began)
 
 
-def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Numbers:
-    """Train an epoch by blocks, and list its pairs alone, alternately with another file's trainer.
+def pairs(folder: Path, *, threads: int, repeats: int) -> Numbers:
+    """Train an epoch by blocks some times, and list its pairs alone by one thread.
 
-    Side by side in one process, as times compare badly otherwise on a busy machine. Returns the
-    number of pairs, and by trainer the nanoseconds a pair of each repeat.
+    Returns the number of pairs, and the nanoseconds a pair of each repeat.
     """
     corpus, pieces, _ = _load(folder)
     text = SegmentedCorpus(corpus, GreedySegmenter(pieces))
-    settings = Word2VecSettings(epochs=1)
-    trainers = {"this": skipgram.BlockTrainer}
-    if beside is not None:
-        trainers["the other"] = _trainer_in(Path(beside))
-    times: dict[str, dict[str, list[float]]] = {name: {} for name in trainers}
+    spent: dict[str, list[float]] = {"processor": [], "clock": [], "listing": []}
     for number in range(repeats + 1):
-        for name, make in trainers.items():
-            found, pairs = _time_epoch(make(text, settings), threads)
-            if number:  # the first one compiles
-                for key, seconds in found.items():
-                    times[name].setdefault(key, []).append(seconds / pairs * 1e9)
-    return {"pairs": pairs, "times": times}
-
-
-def _trainer_in(path: Path) -> Callable[..., Any]:
-    """Return the trainer of another version of `skipgram.py`."""
-    spec = importlib.util.spec_from_file_location("skipgram_beside", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["skipgram_beside"] = module  # where Numba looks for what it finds in its cache
-    spec.loader.exec_module(module)
-    return module.BlockTrainer
-
-
-def _time_epoch(trainer: Any, threads: int) -> tuple[dict[str, float], int]:
-    """Return the seconds of an epoch, and of listing its pairs by one thread; and their number."""
-    began = _now()
-    for _ in trainer.chunks(threads):
-        pass
-    trained = _now()
-    pairs = sum(int(trainer._listed(number).offsets[-1]) for number in range(trainer.total))
-    listing = time.process_time() - trained[1]
-    clock, processor = (end - start for start, end in zip(began, trained, strict=True))
-    return {"processor": processor, "clock": clock, "listing": listing}, pairs
+        trainer = BlockTrainer(text, Word2VecSettings(epochs=1))
+        clock, processor = _now()
+        for _ in trainer.chunks(threads):
+            pass
+        trained, listed_from = _now()
+        count = sum(int(trainer._listed(chunk).offsets[-1]) for chunk in range(trainer.total))
+        listing = time.process_time() - listed_from
+        seconds = listed_from - processor, trained - clock, listing
+        if number:  # the first one compiles
+            for key, one in zip(spent, seconds, strict=True):
+                spent[key].append(one / count * 1e9)
+    return {"pairs": count, **spent}
 
 
 def peers(folder: Path, *, threads: int, repeats: int, peers: str, peer_lines: int) -> Numbers:
-    """Take one pass with sage-tokenizer 2.0 and one here, see `compare_pass.py`."""
-    sys.path.append(str(Path(__file__).parent / "peers"))
-    from compare_pass import compare
+    """Take one pass of losses of all pieces with sage-tokenizer 2.0, and one here.
 
-    return compare(
-        list(read_lines(folder / "lines.txt")),
-        Embeddings.load(_embeddings_path(folder)),
-        threads=threads,
-        peer_lines=peer_lines,
-        repeats=repeats,
-        peers=Path(peers),
-    )
+    Both get the same normalised lines, pieces and embeddings (one matrix for both sides), a window
+    of 2, greedy longest match, the total loss, and as many workers. The passes alternate.
+
+    The other program segments the text in each pass, and so that it ends in a minute it gets only
+    the first lines. The library gets these too, and then all. What it prepares once for any number
+    of passes (the corpus as word types, the decoder) does not count; the cache of pair losses,
+    which depends on the embeddings, is part of a pass. The other program looks for finished workers
+    once a second: its seconds are whole ones and a bit.
+
+    Returns seconds (medians), lines, and ratios, theirs over ours: `ratio` on the same lines,
+    `ratio_per_line` by a line's share of our pass over all; `_again` is with the cache filled.
+    """
+    lines = list(read_lines(folder / "lines.txt"))
+    embeddings = Embeddings.load(_embeddings_path(folder))
+    _our_pass(lines[:100], embeddings, threads).first()  # compile
+    few, every = (_our_pass(part, embeddings, threads) for part in (lines[:peer_lines], lines))
+    with tempfile.TemporaryDirectory() as place:
+        run = _their_pass(lines[:peer_lines], embeddings, threads, Path(peers), Path(place))
+        rounds = [
+            (run(), few.first(), few.again(), every.first(), every.again()) for _ in range(repeats)
+        ]
+    theirs, ours, ours_again, ours_all, ours_all_again = map(median, zip(*rounds, strict=True))
+    return {
+        "lines": few.lines,
+        "sage_tokenizer_seconds": theirs,
+        "ours_seconds": ours,
+        "ours_again_seconds": ours_again,
+        "ratio": theirs / ours,
+        "ratio_again": theirs / ours_again,
+        "all_lines": every.lines,
+        "ratio_per_line": (theirs / few.lines) / (ours_all / every.lines),
+        "ratio_per_line_again": (theirs / few.lines) / (ours_all_again / every.lines),
+    }
+
+
+def _our_pass(lines: Sequence[str], embeddings: Embeddings, threads: int) -> TimedPass:
+    """Prepare lines for passes with one matrix for both sides."""
+    both = Embeddings(embeddings.pieces, embeddings.target, embeddings.target)
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    return TimedPass(corpus, both, Objective(_PEER_WINDOW), threads)
+
+
+def _their_pass(
+    lines: Sequence[str], embeddings: Embeddings, threads: int, peers: Path, folder: Path
+) -> Callable[[], float]:
+    """Write the same lines and pieces into `folder`; return what runs sage-tokenizer 2.0 on them.
+
+    A call returns the seconds for the losses of all pieces, without the start of the program.
+    """
+    normalizer, output = Normalizer(), folder / "losses.json"
+    words = ("".join(split_words(normalizer(line))) for line in lines)
+    write_text(folder / "words.txt", "".join(f"{line}\n" for line in words if line))
+    write_pieces(folder / "pieces.txt", embeddings.pieces)
+    write_npz(folder / "embeddings.npz", target=embeddings.target)
+    command = [
+        peers.absolute() / "sage_tokenizer_2/bin/python",
+        Path(__file__).parent / "peers/run_sage_tokenizer_2.py",
+        "--workers", str(threads), "--lines", folder / "words.txt",
+        "--pieces", folder / "pieces.txt", "--embeddings", folder / "embeddings.npz",
+        "--output", output,
+    ]  # fmt: skip
+
+    def run() -> float:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return read_json(output)["seconds"][0]
+
+    return run
 
 
 def lengthen(folder: Path, *, lines: int) -> Numbers:
@@ -260,7 +300,6 @@ def whole(
     initial_size: int,
     final_size: int,
     text: str | None = None,
-    word2vec_lines: int | str = "all",
     preset: str = DEFAULT_PRESET,
 ) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder.
@@ -278,7 +317,6 @@ def whole(
             vocab_size=final_size,
             initial_size=initial_size,
             preset=preset,
-            word2vec={"lines": word2vec_lines},
             threads=threads,
             output=Path(place) / "tokenizer",
             progress=clock,
@@ -295,24 +333,6 @@ def whole(
         "processor_stages": clock.processor,
         "memory_stages": clock.memory,
     }
-
-
-MEASURES: dict[str, Callable[..., Numbers]] = {
-    measure.__name__: measure
-    for measure in (
-        prepare,
-        prepare_large,
-        one_pass,
-        loop,
-        large,
-        word2vec,
-        pairs,
-        peers,
-        lengthen,
-        bpe,
-        whole,
-    )
-}
 
 
 class _StageClock:

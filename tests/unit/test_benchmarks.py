@@ -19,7 +19,7 @@ from sagevocab.state import read_json
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
-MEASURES = importlib.import_module("engine_measures").MEASURES
+measures = importlib.import_module("engine_measures")
 causal_controls = importlib.import_module("causal_controls")
 controls = importlib.import_module("controls")
 two_runs = importlib.import_module("two_runs")
@@ -128,14 +128,14 @@ def text(tmp_path_factory):
 @pytest.fixture(scope="module")
 def prepared(text):
     folder = text.parent / "prepared"
-    facts = MEASURES["prepare"](folder, text=str(text), lines=300, size=400)
+    facts = measures.prepare(folder, text=str(text), lines=300, size=400)
     assert (facts["lines"], facts["pieces"]) == (300, 400)
     return folder
 
 
 def test_every_row_is_measured(prepared, tmp_path):
     def run(measure, number, **parameters):
-        found = MEASURES[measure](prepared, **parameters)
+        found = getattr(measures, measure)(prepared, **parameters)
         return found | {"memory": found.get("memory") or 1}  # one process has one peak
 
     sizes = {"initial_size": 400, "final_size": 300, "large_size": 262_144}
@@ -146,7 +146,7 @@ def test_every_row_is_measured(prepared, tmp_path):
             # Runs as short as these may have any exponent on a busy machine.
             positive = what.startswith("growth") or line.value is None or line.value > 0
             assert measured and positive, what
-    large = MEASURES["large"](prepared, threads=1, size=262_144)
+    large = measures.large(prepared, threads=1, size=262_144)
     assert 400 < large["pieces"] < 262_144  # the most that the text yields
     sizes = {"initial_size": 400, "final_size": 300}
     longer = run("lengthen", 0, lines=700)["text"]
@@ -156,17 +156,6 @@ def test_every_row_is_measured(prepared, tmp_path):
     assert 0 < whole["anonymous"] < whole["memory"] * 2
     assert whole["seconds"] == pytest.approx(sum(whole["stages"].values()))
     assert max(whole["memory_stages"].values()) <= whole["memory"]
-
-
-def test_whole_sage_of_a_longer_text_takes_embeddings_from_as_many_lines(prepared, text):
-    def run(measure, number, **parameters):
-        return MEASURES[measure](prepared, **parameters)
-
-    sizes = {"initial_size": 400, "final_size": 300}
-    bench = engine.Bench(run, 100, 5000, long=text, **sizes)
-    [line] = engine.ROWS["whole_long"](bench)
-    assert "400 lines, Word2Vec on 100 of them" in line.what
-    assert "ms a line" in line.measured and "kB a line" in line.measured
 
 
 def run_small(text, folder, monkeypatch, **options):
