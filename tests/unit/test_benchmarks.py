@@ -5,10 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -20,7 +18,6 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
 measures = importlib.import_module("engine_measures")
-causal_controls = importlib.import_module("causal_controls")
 controls = importlib.import_module("controls")
 two_runs = importlib.import_module("two_runs")
 sys.path.append(str(ROOT / "benchmarks/peers"))
@@ -317,12 +314,13 @@ def test_the_pages_have_what_the_released_program_prunes():
 
 def test_the_page_of_results_has_the_causal_models_of_the_controls():
     """Bits a character, of BPE and minus BPE, from the committed bits of every line; the rule."""
+    committed = ROOT / "results/reference/controls"
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
     tokenizers = ("random", "counts", "sage_released_zero", "sage_released")
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if " units | " in line]
     cases = [("causal", "en"), ("causal", "tr"), ("causal_large", "en"), ("causal_large", "tr")]
     for (folder, language), (_, _, seeds, baseline, *others) in zip(cases, rows, strict=True):
-        bits = pd.read_parquet(causal_controls.OUTPUT.with_name(folder) / f"{language}.parquet")
+        bits = pd.read_parquet(committed / folder / f"{language}.parquet")
         totals = bits.astype({"bits": float}).groupby(["tokenizer", "seed"])[["bits", "characters"]]
         rates = totals.sum().eval("bits / characters").groupby("tokenizer").mean()
         assert bits["seed"].nunique() == int(seeds) and f"{rates['bpe']:.3f}" == baseline
@@ -331,25 +329,8 @@ def test_the_page_of_results_has_the_causal_models_of_the_controls():
             for name in tokenizers
         ]
         assert shown == others, (folder, language)
-    table = pd.read_csv(causal_controls.OUTPUT / "table_causal.csv")
+    table = pd.read_csv(committed / "causal/table_causal.csv")
     against = table[table["baseline"].isin(["counts", "SaGe 1.0 without vectors"])]
     for row in against[against["tokenizer"] == "SaGe 1.0"].itertuples():
         shown = f"{row.difference:+.3f} ± {(row.high - row.low) / 2:.3f}".replace("-", "−")
         assert shown in " ".join(page.split()) and not row.significant
-
-
-def test_a_run_gives_the_bits_of_its_models_and_their_comparison(tmp_path):
-    rng = np.random.default_rng(1)
-    for language, tokenizer, seed in product(("en", "tr"), causal_controls.LABELS, (1, 2)):
-        path = tmp_path / f"run/analysis/{language}/causal/{tokenizer}/{seed}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        bits = 20.0 + 2 * (tokenizer == "counts") + rng.normal(size=80)
-        frame = pd.DataFrame({"step": np.repeat([1, 2], 40), "line": [*range(40)] * 2})
-        frame.assign(seen=9, seconds=1.0, characters=10, bits=bits).to_parquet(path)
-    causal_controls.main(["--run", str(tmp_path / "run"), "--output", str(tmp_path / "out")])
-    kept = pd.read_parquet(tmp_path / "out/en.parquet")
-    assert len(kept) == 40 * 2 * len(causal_controls.LABELS) and set(kept["step"]) == {2}
-    table = pd.read_csv(tmp_path / "out/table_causal.csv").set_index(["baseline", "tokenizer"])
-    found = table.loc[("counts", "SaGe 1.0"), "difference"]
-    assert found.to_numpy() == pytest.approx([-0.2, -0.2], abs=0.05)
-    assert "counts" in (tmp_path / "out/table_causal.md").read_text(encoding="utf-8")
