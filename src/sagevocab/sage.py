@@ -99,15 +99,8 @@ def build_sage(
     """
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
-    if state_dir is None:
-        state, retraining = ResumableState(None, ""), None
-    else:
-        vocabulary = list(pieces), merges
-        vectors = embeddings.target.tobytes() + embeddings.context.tobytes()
-        described = settings.described(), word2vec.described()
-        parts = code_digest(), corpus.digest(), *vocabulary, vectors, *described
-        state = ResumableState(state_dir, fingerprint(*parts))
-        retraining = Path(state_dir) / "retraining"
+    retraining = Path(state_dir) / "retraining" if state_dir is not None else None
+    state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
     corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
@@ -252,6 +245,24 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
     """
     check_singles(pieces, settings.final_size)
     check_pruning(len(pieces), settings)
+
+
+def _state(
+    state_dir: str | Path | None,
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+) -> ResumableState:
+    """Return where progress is kept: all that decides the result is in its fingerprint."""
+    if state_dir is None:
+        return ResumableState(None, "")
+    vectors = embeddings.target.tobytes() + embeddings.context.tobytes()
+    described = settings.described(), word2vec.described()
+    parts = code_digest(), corpus.digest(), list(pieces), merges, vectors, *described
+    return ResumableState(state_dir, fingerprint(*parts))
 
 
 class _Report:
