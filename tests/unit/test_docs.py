@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import doctest
 import re
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import requests
 import sagevocab
 from reproduction.artefacts import figures, tables
 from reproduction.paper.formats import number
-from reproduction.paper.overlap import OWN, what_chooses
 from reproduction.paper.tally import met_by_controls, origin_of
 from sagevocab.comparison import MEASURES
 from sagevocab.state import read_json
@@ -161,22 +159,6 @@ def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
     assert gensim == gensim_1 and f"{gensim} of 75 are the same for both" in results
 
 
-def test_the_results_page_has_overlaps_and_verdicts_of_other_sizes() -> None:
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    data = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
-    assert len(data.groupby(["language", "reading"])) == 8
-    for (text, reading), rows in data.groupby(["language", "reading"]):
-        found = rows.set_index("control").to_dict("index")
-        zero, shuffled = f"{reading} without vectors", f"{reading}, shuffled words"
-        names = ["counts", zero, shuffled]
-        shares = [f"{found[name]['mean']:.3f}" for name in (OWN, "pruned at random", *names)]
-        ways = [f"{found[name]['accounts_for']:.0%}".replace("%", " %") for name in names]
-        language, size = text.removesuffix(" pieces").split(", ")
-        assert f"| {' | '.join([size, reading, language, *shares, *ways])} |\n" in page
-        verdict = what_chooses(found, zero, shuffled, ["counts", "extra tokens"])
-        assert verdict == {"SaGe": "both", "SaGe 1.0": "mostly counts"}[reading]
-
-
 def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
     data = pd.read_csv(REFERENCE / "lm/tables/table_ngrams.csv")
     own = data[data["tokenizer"] == "SaGe 1.0"].groupby("language")["bits_5_difference"]
@@ -305,33 +287,3 @@ def test_the_address_of_the_repository_is_one_setting() -> None:
     command = re.compile(r"(?:clone|deploy-workflow|repository-code:) \"?(https://[^\s\"]+)")
     found = [command.findall(page.read_text(encoding="utf-8")) for page in pages]
     assert found == [[project["urls"]["Repository"]]] * len(pages)
-
-
-NOUNS = "corpus|corpora|log|set|text|lines?|job|runs?|step|data|sequence|split"  # of training
-SPOKEN = re.compile(  # words of this project's own that a reader has to translate
-    r"\b(?:told|(?:is|are|was|were) asked|goes by|in the place of|stands? beside|stands? there"
-    r"|go(?:es|ing)? on|went on|by turns|puts? back|afresh"
-    rf"|a training(?! (?:{NOUNS})\b))\b",
-    re.IGNORECASE,
-)
-WRITTEN = ("*.md", "*.py", "*.smk", "*.yaml", "*.js", "*.jinja", "Makefile", "Snakefile")
-
-
-def test_the_words_are_those_of_the_field() -> None:
-    listed = [
-        "git",
-        "ls-files",
-        "--",
-        *WRITTEN,
-        ":!results",
-        ":!*CHANGELOG.md",
-        ":!tests/unit/test_docs.py",
-    ]
-    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    found = [
-        f"{name}:{number}: {line.strip()}"
-        for name in files.splitlines()
-        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
-        if SPOKEN.search(line.replace("_", " "))  # names of functions, too
-    ]
-    assert files and found == []
