@@ -1,17 +1,29 @@
-"""The record of one claim."""
+"""The paper's claims, a run that they are measured on, and the record of one of them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import Results
+from reproduction.paper.statements import read_claims
+
+VALUES = Path(__file__).parents[1] / "workflow/resources/paper_values.yaml"
+PAPER = read_claims(VALUES)
 
 
-def record_of(name: str, run: Results, values: dict, tokenizer: str = "sage", language: str = "en"):
+def results(folder: Path, **changes) -> Results:
+    """A run in English, with BPE and the printed SaGe, without models."""
+    usual = {"languages": ["en"], "domains": {}, "tasks": {}, "lm_tokenizers": [], "seeds": [1]}
+    usual |= {"tokenizers": {"bpe": None, "sage": "printed"}, "seed": 1}
+    return Results(folder, **usual | changes)
+
+
+def record_of(name: str, run: Results, tokenizer: str = "sage", language: str = "en") -> dict:
     """Return what a run says of a claim as if it were the only one, in one language."""
-    claim = next(claim for claim in values["claims"] if claim.id == name)
+    claim = next(claim for claim in PAPER["claims"] if claim.id == name)
     method = "bpe" if tokenizer == "bpe" else "sage"
     alone = replace(claim, tokenizers=method, languages=[language], any_language=False)
-    records = assess_claims(run, {**values, "claims": [alone]})
+    records = assess_claims(run, {**PAPER, "claims": [alone]})
     return next(record for record in records if record["tokenizer"] == tokenizer)

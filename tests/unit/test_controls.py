@@ -96,18 +96,6 @@ SOME_LINES = st.lists(
 )
 
 
-def merged(word: str) -> list[str]:
-    """Merge a word by MERGES, rank by rank."""
-    tokens = list(word)
-    for left, right in MERGES:
-        at = 0
-        while at + 1 < len(tokens):
-            if (tokens[at], tokens[at + 1]) == (left, right):
-                tokens[at : at + 2] = [left + right]
-            at += 1
-    return tokens
-
-
 def words_of(lines: list[str]) -> list[list[str]]:
     return [["▁" + word for word in line.split()] for line in lines]
 
