@@ -6,12 +6,11 @@ import base64
 import json
 from pathlib import Path
 
+from claim_samples import PAPER, VALUES
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.statements import read_claims
 from reproduction.paper.table import Table
 
 ROOT = Path(__file__).parents[1]
-VALUES = ROOT / "workflow/resources/paper_values.yaml"
 TEMPLATE = ROOT / "workflow/report/report.html.jinja"
 PIXEL = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -81,7 +80,7 @@ Whether.
 
 def settings(final_size: int = 4000) -> dict:
     chosen: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
-    for row in read_claims(VALUES)["hyperparameters"]["table_hyperparameters_vocabulary"]:
+    for row in PAPER["hyperparameters"]["table_hyperparameters_vocabulary"]:
         place = chosen
         *path, last = row["config"].split(".")
         for key in path:

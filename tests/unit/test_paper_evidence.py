@@ -210,10 +210,13 @@ def test_models_keep_their_own_families_and_unlearnt_ones_are_left_out(probed, m
     np.testing.assert_array_equal(others["p_adjusted"], alone["p_adjusted"])
 
 
-def test_a_damaged_table_of_models_is_named(tmp_path):
-    (tmp_path / "scores.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(UserError, match=r"scores\.csv: no table of models"):
-        read_models([tmp_path / "scores.csv"], [], {}, "BPE")
+def test_a_damaged_table_is_named(tmp_path, drawings):
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match=r"table\.csv: no table of models"):
+        read_models([path], [], {}, "BPE")
+    with pytest.raises(UserError, match="is no table of evidence"):
+        figure_evidence(path, labels=LABELS, baseline="BPE", **drawings)
 
 
 # --- table and figure
@@ -288,9 +291,3 @@ def test_a_metric_without_a_unit_is_its_own(probed, models, outputs, drawings, k
     assert "Fine-tuned: SST2 (kappa)" in names
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
     assert "kappa (× 100),\nmore →" in [axes.get_xlabel() for axes in kept[0].axes]
-
-
-def test_a_damaged_table_is_named(tmp_path, drawings):
-    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(UserError, match="is no table of evidence"):
-        figure_evidence(tmp_path / "table.csv", labels=LABELS, baseline="BPE", **drawings)

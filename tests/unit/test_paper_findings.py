@@ -11,7 +11,8 @@ import pytest
 from jinja2 import nodes
 
 import report_samples
-from report_samples import ROOT, VALUES, record
+from claim_samples import PAPER, VALUES
+from report_samples import ROOT, record
 from reproduction.paper.findings import (
     SUMMARY,
     Evidence,
@@ -23,12 +24,11 @@ from reproduction.paper.findings import (
     section,
     without_gaps,
 )
-from reproduction.paper.statements import Statement, read_claims
+from reproduction.paper.statements import Statement
 from sagevocab.errors import UserError
 
 TEMPLATE = ROOT / "workflow/report/findings.md.jinja"
-VALUES_READ = read_claims(VALUES)
-SAGES = [claim for claim in VALUES_READ["claims"] if claim.tokenizers != "bpe"]
+SAGES = [claim for claim in PAPER["claims"] if claim.tokenizers != "bpe"]
 IDS = {claim.id for claim in SAGES}
 # What has a number in its name.
 NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|95 %")
@@ -102,7 +102,7 @@ def tables() -> dict[str, list[dict]]:
 def shown(records: list[dict], given: dict | None = None, figures=("figure_controls",), **changes):
     own = run(**changes)
     texts = [text for text in TEXTS if text["language"] in own["languages"]]
-    evidence = Evidence(records, tables() if given is None else given, VALUES_READ, own)
+    evidence = Evidence(records, tables() if given is None else given, PAPER, own)
     return render(TEMPLATE, evidence, texts=texts, figures=figures)
 
 
@@ -284,9 +284,7 @@ def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):
     for text in TEXTS[1:]:
         monkeypatch.setitem(text, "in_paper", True)
     assert note not in shown(every_record())
-
-
-def test_of_a_text_that_the_paper_lacks_it_is_not_said_what_the_paper_has(monkeypatch):
+    # Of a text that the paper lacks it is not said what the paper has.
     monkeypatch.setitem(TEXTS[0], "paper", None)
     assert "English: Pages, 1,234 lines.\n" in shown(every_record())
 
@@ -307,14 +305,14 @@ def test_contexts_or_counts_is_the_first_sentence():
     own["labels"] |= {"sage_released_zero": "without vectors"}
     own["labels"] |= {"sage_released_shuffled": "shuffled words"}
     own["presets"] |= {"sage_released_zero": None, "sage_released_shuffled": None}
-    evidence = Evidence(every_record(), tables() | {"table_overlap": overlap}, VALUES_READ, own)
+    evidence = Evidence(every_record(), tables() | {"table_overlap": overlap}, PAPER, own)
     lines = section(render(TEMPLATE, evidence, texts=TEXTS[:1], figures=()), SUMMARY).splitlines()
     assert lines[0].startswith("- SaGe 1.0, contexts or counts? mostly counts (English), by")
     assert "others prune, too: in English its own seeds 95 %, without vectors 88 %" in lines[1]
 
 
 def test_a_cell_is_of_one_row_and_a_column_is_there():
-    evidence = Evidence([], tables(), VALUES_READ, run())
+    evidence = Evidence([], tables(), PAPER, run())
     assert evidence.cell("table_costs", "seconds", rule="prune_control") == 77.0
     assert not evidence.cell("table_costs", "seconds", rule="nothing")
     with pytest.raises(ValueError, match="table_tokenizers: 2 rows"):

@@ -92,10 +92,7 @@ def test_a_row_is_in_one_table_and_a_long_table_continues_under_its_head(tmp_pat
     head = r"Text & Claim & 1 & 2 & 3 & 4 & 5 \\"
     assert texts["many rows"].count(head) == 2 and texts["many rows"].count("(continued)") == 1
     assert all(text.count(r"\raggedright Legend. A note of some") == 1 for text in texts.values())
-
-
-def test_text_of_many_words_wraps_and_numbers_stand_at_the_right(tmp_path):
-    texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
+    # Text of many words wraps, and numbers stand at the right.
     assert r"{@{}ll@{}}" in texts["bracket first"]
     assert [text.count("p{24em}") for text in texts.values()] == [1, 0, 2, 2, 1, 1, 0]
     assert "ll" + 12 * "r" in texts["many columns"]

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from report_samples import VALUES
+from claim_samples import PAPER, VALUES
 from reproduction.analysis import counts
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.random_prunings import measure_random_prunings
-from reproduction.paper.statements import read_claims
 from sagevocab.counting import count_corpus
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.segment import GreedySegmenter
@@ -61,7 +60,6 @@ def count(run: Results, tokenizer: str) -> None:
 
 def test_a_draw_has_the_values_of_its_files(run: Results):
     found = draw(run, 3)
-    values = read_claims(VALUES)
     initial = read_pieces(run.initial("en") / "pieces.txt")
     count(run, "bpe")
     for number, row in found.iterrows():
@@ -76,9 +74,9 @@ def test_a_draw_has_the_values_of_its_files(run: Results):
         clear_caches()
         count(run, "draw")
         assert row.notna().sum() > 15
-        for claim in values["claims"]:
+        for claim in PAPER["claims"]:
             if claim.id in found and not np.isnan(row[claim.id]):
-                case = Case(run, "en", claim.corpus, "draw", values, alone=True)
+                case = Case(run, "en", claim.corpus, "draw", PAPER, alone=True)
                 expected = claim.measured_by.function(case, **claim.arguments).ours
                 assert row[claim.id] == pytest.approx(expected), claim.id
 
