@@ -144,15 +144,12 @@ def test_truncated_words_are_outside_and_counted(model, splits, tmp_path):
     assert any("B-PER" in row[:2] for row in table.predicted)
 
 
-def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path):
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=0.3)
-    first, same, other = (
-        (tmp_path / name / "predictions.parquet").read_bytes() for name in ("a", "b", "c")
+def test_another_seed_gives_other_predictions(model, splits, tmp_path):
+    first, other = (
+        run(model, splits, CLASSES, tmp_path / str(seed), seed=seed, epochs=0.3)[1]
+        for seed in (1, 2)
     )
-    assert first == same != other
-    scores = [(tmp_path / name / "scores.json").read_bytes() for name in ("a", "b")]
-    assert scores[0] == scores[1]
+    assert not first.equals(other)
 
 
 def test_a_run_on_other_rows_or_in_another_precision_begins_anew(model, splits, tmp_path, caplog):

@@ -1,18 +1,12 @@
-"""Floors of the language models: by hand, as probabilities, and beside what is predicted."""
+"""Floors of the language models: by hand, and beside what is predicted."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from reproduction.lm.floors import (
-    _count_probabilities,
-    _interpolated,
-    _training_pieces,
-    measure_floors,
-)
+from reproduction.lm.floors import measure_floors
 from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
 from reproduction.lm.tokenizer import load_encoder
 from sagevocab.errors import UserError
@@ -40,23 +34,6 @@ def measured(folder, encoder, lines, heldout):
     return measure_floors(folder / "train", folder, encoder)
 
 
-def test_the_pieces_of_a_text_are_counted_with_place_and_the_piece_before(encoder):
-    seen, words = _training_pieces(TEXT, encoder)
-    the, dog, cat, s, a = (encoder.encode([w])[0] for w in ("the", "dog", "cat", "s", "a"))
-    # ▁s is a piece; the s of "cats" is another.
-    inner = encoder.encode(["cats"])[0][1]
-    assert s != [inner]
-    found = seen.set_index(["pieces", "place", "previous", "piece"])["times"].to_dict()
-    assert found == {
-        (1, 0, encoder.cls, *the): 2,
-        (1, 0, *the, *dog): 1,
-        (2, 0, *the, *cat): 1,
-        (2, 1, *cat, inner): 1,
-        (1, 0, encoder.cls, *a): 1,
-    }
-    assert words.tolist() == [0, 4, 1]  # the word of an unknown character is left out
-
-
 def test_floors_by_hand(tmp_path, encoder):
     found = measured(tmp_path, encoder, TEXT, ["the cats"]).iloc[0]
     pieces = len(PIECES)
@@ -74,23 +51,15 @@ def test_floors_by_hand(tmp_path, encoder):
     assert found[["line", "words", "characters"]].tolist() == [0, 2, 7]
 
 
-def test_numbers_of_pieces_have_probabilities_that_sum_to_one():
-    words = np.array([0, 5, 2, 0, 1])
-    p = _count_probabilities(words, np.arange(1, 60))
-    assert p.sum() == pytest.approx(1)
-    assert (p > 0).all()
-
-
-def test_interpolated_probabilities_sum_to_one_in_any_context():
-    seen = pd.DataFrame(
-        [(1, 0, 7, 3), (1, 0, 8, 1), (2, 0, 7, 2)], columns=["pieces", "place", "piece", "times"]
-    )
-    lower = np.linspace(1, 2, 10) / 15
-    for context in ((1, 0), (2, 0), (9, 9)):
-        asked = pd.DataFrame({"pieces": context[0], "place": context[1], "piece": range(10)})
-        p = _interpolated(seen, asked, ["pieces", "place"], lower)
-        assert p.sum() == pytest.approx(lower.sum())
-        assert (p > 0).all()
+def test_a_word_follows_the_last_piece_of_the_word_before_it(tmp_path, encoder):
+    found = measured(tmp_path, encoder, ["cats dog", "cat the"], ["cats dog"]).iloc[0]
+    pieces = len(PIECES)
+    # 5 pieces: cat 2, s, dog and the 1 each; of words of one piece there are three.
+    cat, s, dog = 3 / (5 + pieces), 2 / (5 + pieces), 2 / (5 + pieces)
+    cat, s, dog = (1 + cat) / 2, (1 + s) / 2, (1 + 3 * dog) / (3 + 3)
+    # After the s of "cats" stands the dog alone.
+    cat, s, dog = (1 + cat) / 2, (1 + s) / 2, (1 + dog) / 2
+    assert found["bigram_nats"] == pytest.approx(-np.log(cat * s * dog))
 
 
 def test_unseen_words_are_possible_and_more_context_is_better(tmp_path, encoder):

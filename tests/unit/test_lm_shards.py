@@ -55,12 +55,6 @@ def test_text_that_spells_a_special_token_is_text(tmp_path):
     assert (rows[:-1] != 0).all()
 
 
-def test_equal_input_gives_equal_bytes(folder, tmp_path):
-    again = make_shards(tmp_path)
-    for name in ("train.npy", "heldout.npz", "index.json"):
-        assert (again / name).read_bytes() == (folder / "shards" / name).read_bytes()
-
-
 def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
     other = make_vocabulary(tmp_path, [*PIECES, "ird"])
     with pytest.raises(UserError, match=r"shards: these shards were made with another tokenizer"):

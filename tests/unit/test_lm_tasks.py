@@ -83,24 +83,6 @@ def test_batches_are_padded_to_their_longest(tokenizer):
     assert examples.by_length().tolist() == [0, 1]
 
 
-def test_a_word_that_leaves_nothing_is_outside(tokenizer):
-    examples = encode_words(
-        words_frame(["the", " ", "dog"], tags=[["O", "B", "B"]]), ["O", "B"], tokenizer, 9
-    )
-    assert examples.words[0].tolist() == [1, TRUNCATED, 2]
-    assert of(examples, "labels")[0] == [IGNORED, 0, 1, IGNORED]
-
-
-def test_a_words_first_token_carries_its_tag(tokenizer):
-    rows = words_frame(["the", "xyz", "dog"], tags=[["O", "B-PER", "I-PER"]])
-    examples = encode_words(rows, ["O", "B-PER", "I-PER"], tokenizer, 16)
-    expected = ["[CLS]", "▁the", "▁", "x", "y", "z", "▁dog", "[SEP]"]
-    assert pieces_of(of(examples, "input_ids")[0]) == expected
-    assert examples.words[0].tolist() == [1, 2, 6]
-    no = IGNORED
-    assert of(examples, "labels")[0] == [no, 0, 1, no, no, no, 2, no]
-
-
 def test_words_that_spell_special_tokens_are_text(tokenizer):
     examples = encode_words(words_frame(["[SEP]", "[MASK]"]), ["O"], tokenizer, 30)
     ids = of(examples, "input_ids")[0]

@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from .conftest import Run, copy_checkout, run_snakemake
+from .test_failures import error_lines
 
 TABLE = "results/tiny/tables/table_hyperparameters_vocabulary.md"
 MODULE = """
@@ -68,10 +69,6 @@ def snakemake(folder: Path, *arguments: str, **environment: str) -> Run:
     return run_snakemake(folder, arguments, {"PYTHONPATH": "", **environment})
 
 
-def error_lines(run: Run) -> list[str]:
-    return [line for line in (run.stdout + run.stderr).splitlines() if line.startswith("error:")]
-
-
 def test_as_a_module_of_another_workflow(tiny, elsewhere: Path) -> None:
     snakefile = repr(str(tiny.checkout / "workflow/Snakefile"))
     (elsewhere / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
@@ -112,8 +109,9 @@ def test_in_another_working_directory(tiny, elsewhere: Path) -> None:
     assert re.search(r"^all +1$", run.stdout + run.stderr, re.MULTILINE), run.stderr[-3000:]
     assert "results/tiny/report.html" in run.stdout + run.stderr
     (elsewhere / "config.yaml").write_text("sage: {batch: 3}\n")
-    (line,) = error_lines(snakemake(elsewhere, *arguments))
-    assert line.startswith("error: config key sage.batch: unknown")
+    wrong = snakemake(elsewhere, *arguments)
+    unknown = "error: config key sage.batch: unknown; did you mean prune_batch?"
+    assert error_lines(wrong) == [unknown] and "Traceback" not in wrong.stderr
 
 
 def test_a_configuration_without_a_word_of_models_runs(tiny) -> None:
@@ -190,27 +188,21 @@ def test_slurm_gets_requests_for_machines_and_for_cards_that_are_shared(tiny) ->
     from snakemake_executor_plugin_slurm.submit_string import get_submit_command
     from snakemake_executor_plugin_slurm.utils import set_gres_string
 
-    def asked(keys: str) -> list[str]:
-        """What sbatch gets of machines, tasks and cards for a pretraining and a fine-tuning."""
-        (tiny.checkout / "cards.yaml").write_text(f"lm: {keys}\n")
-        targets = ["models/en/bpe/model.safetensors", "scores/en/bpe/sst2/1.json"]
-        run = tiny("-n", *(f"results/tiny/{target}" for target in targets), extra=["cards.yaml"])
-        assert run.returncode == 0, run.stderr[-3000:]
-        calls = []
-        for rule in ("pretrain_model", "finetune_model"):
-            text = run.stdout + run.stderr
-            [line] = re.findall(rf"rule {rule}:\n(?:    .*\n)*?    resources: (.*)", text)
-            pairs = (pair.split("=", 1) for pair in line.split(", "))
-            resources = {name: int(v) if v.isdigit() else v for name, v in pairs}
-            job = SimpleNamespace(threads=1, resources=Resources(resources))
-            place = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "workdir"), "x")
-            call = get_submit_command(job, {**place, "account": "", "partition": ""})
-            found = re.findall(r"--(?:nodes|ntasks|gres|gpus)\S*", call + set_gres_string(job))
-            calls.append(" ".join(found))
-        return calls
-
-    alone = ["--nodes=1 --gpus=4", "--gpus=1"]
-    assert asked("{gpus: 4}") == alone
+    (tiny.checkout / "cards.yaml").write_text("lm: {gpus: 4}\n")
+    targets = ["models/en/bpe/model.safetensors", "scores/en/bpe/sst2/1.json"]
+    run = tiny("-n", *(f"results/tiny/{target}" for target in targets), extra=["cards.yaml"])
+    assert run.returncode == 0, run.stderr[-3000:]
+    # What sbatch gets of machines, tasks and cards.
+    for rule, cards in (("pretrain_model", "--nodes=1 --gpus=4"), ("finetune_model", "--gpus=1")):
+        text = run.stdout + run.stderr
+        [line] = re.findall(rf"rule {rule}:\n(?:    .*\n)*?    resources: (.*)", text)
+        pairs = (pair.split("=", 1) for pair in line.split(", "))
+        resources = {name: int(v) if v.isdigit() else v for name, v in pairs}
+        job = SimpleNamespace(threads=1, resources=Resources(resources))
+        place = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "workdir"), "x")
+        call = get_submit_command(job, {**place, "account": "", "partition": ""})
+        found = re.findall(r"--(?:nodes|ntasks|gres|gpus)\S*", call + set_gres_string(job))
+        assert " ".join(found) == cards
 
 
 def test_no_job_asks_for_more_memory_than_the_ceiling(tiny) -> None:
