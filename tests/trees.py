@@ -43,15 +43,11 @@ _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # column
 
 def differences(one: Path, other: Path) -> list[str]:
     """Return a line for each file in which two folders `results/RUN` differ; none if they agree."""
-    return list_differences(digests(one), digests(other))
-
-
-def list_differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
-    """Return what differs between two answers of `digests`, a line a file."""
-    lines = [f"{name}: only in the first" for name in sorted(one.keys() - other.keys())]
-    lines += [f"{name}: only in the second" for name in sorted(other.keys() - one.keys())]
-    both = sorted(one.keys() & other.keys())
-    return lines + [f"{name}: differs" for name in both if one[name] != other[name]]
+    first, second = digests(one), digests(other)
+    lines = [f"{name}: only in the first" for name in sorted(first.keys() - second.keys())]
+    lines += [f"{name}: only in the second" for name in sorted(second.keys() - first.keys())]
+    both = sorted(first.keys() & second.keys())
+    return lines + [f"{name}: differs" for name in both if first[name] != second[name]]
 
 
 def digests(tree: Path) -> dict[str, str]:

@@ -25,10 +25,8 @@ def accuracy_of(right: np.ndarray) -> ScoreSums:
     return score_sums(np.ones(right.shape[1], int), right.astype(int), "accuracy", 2)
 
 
-@pytest.mark.parametrize("distinct", [4, 300])
-def test_samples_have_the_mean_and_the_spread_of_drawing_rows(distinct):
-    # Few distinct rows are drawn by their counts, many one by one.
-    values = RNG.integers(distinct, size=300)
+def test_samples_of_few_distinct_rows_have_the_mean_and_the_spread_of_drawing_rows():
+    values = RNG.integers(4, size=300)
     table = np.column_stack([values, values**2, np.ones(300)]).astype(float)
     sums = resample(table, lambda sums: sums, seed=1, resamples=4000)[1:]
     assert (sums[:, 2] == 300).all()
@@ -84,17 +82,6 @@ def test_a_difference_that_hangs_on_the_seed_is_not_significant():
     scores = resample_scores(accuracy_of(right), names, seed=1)
     assert scores.difference("sage", "bpe", EXAMPLES).p_value < 0.001
     assert scores.difference("sage", "bpe").p_value > 0.05
-
-
-def test_equal_tokenizers_are_called_different_in_one_case_of_twenty():
-    rng = np.random.default_rng(11)
-    p_values = []
-    for seed in range(200):
-        easy = rng.beta(2, 2, size=300)
-        sums = accuracy_of(rng.random((2, 300)) < easy)
-        scores = resample_scores(sums, ["bpe", "sage"], seed=seed, resamples=400)
-        p_values.append(scores.difference("sage", "bpe").p_value)
-    assert 0.01 <= np.mean(np.array(p_values) < 0.05) <= 0.10
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.02])
