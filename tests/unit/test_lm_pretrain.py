@@ -177,23 +177,6 @@ def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_no
     assert "resuming after 5 updates" in said(micro_batch=2, checkpoint_minutes=1.0)
 
 
-def test_a_budget_in_hours_ends_in_time(corpus, tmp_path):
-    timed = train(corpus, tmp_path / "timed", steps=None, hours=0.0001, validation_every=1.0)
-    log = pd.read_parquet(timed / "training_log.parquet")
-    assert log.seconds.iloc[0] == 0
-    assert (log.seconds >= 0.36).tolist() == [False] * (len(log) - 1) + [True]
-    peak = int(log.learning_rate.argmax())
-    assert log.learning_rate[: peak + 1].is_monotonic_increasing
-    assert log.learning_rate[peak:].is_monotonic_decreasing
-    assert log.learning_rate.max() <= TINY["learning_rate"]
-
-
-def test_a_budget_in_tokens_is_whole_updates(corpus, tmp_path):
-    # An update is 8 rows of 16 tokens.
-    model = train(corpus, tmp_path / "m", steps=None, tokens=3 * 128 + 1)
-    assert len(pd.read_parquet(model / "training_log.parquet")) == 4
-
-
 def test_half_precision_trains(corpus, tmp_path):
     model = train(corpus, tmp_path / "m", precision="bf16")
     log = pd.read_parquet(model / "training_log.parquet")

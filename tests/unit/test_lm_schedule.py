@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from reproduction.lm.settings import BudgetSchedule, crosses
+from reproduction.lm.settings import BudgetSchedule, PretrainSettings, crosses
 
 
 def test_the_rate_rises_over_the_warmup_and_falls_to_nothing():
@@ -19,6 +19,16 @@ def test_a_budget_of_time_listens_to_the_clock_alone():
     assert schedule.rate(1000, 2.5) == pytest.approx(1.0)
     assert schedule.rate(7, 7.5) == pytest.approx(1.0)
     assert schedule.rate(7, 11.0) == 0.0
+
+
+def test_hours_are_seconds_and_tokens_are_whole_updates():
+    # An update is 8 rows of 16 tokens.
+    rows = {"hours": None, "batch": 8, "micro_batch": 8, "sequence_length": 16}
+    for tokens, updates in ((3 * 128, 3), (3 * 128 + 1, 4)):
+        schedule = PretrainSettings(**rows, tokens=tokens).budget_schedule()
+        assert (schedule.updates, schedule.seconds) == (updates, None)
+    schedule = PretrainSettings(hours=0.5).budget_schedule()
+    assert (schedule.updates, schedule.seconds) == (None, 1800)
 
 
 def test_without_decay_the_rate_stays_at_its_peak():
