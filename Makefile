@@ -90,8 +90,8 @@ test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this mach
 
 bench: $(INSTALLED)  ## Measure speed and memory, of other programs too (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }
-	$(BIN)/python benchmarks/peers/make_environments.py $(PEERS) \
-	  || echo "Without the peers' environments the rows that need them are left out."
+	$(BIN)/python benchmarks/peers/make_environments.py $(PEERS) --only sage_tokenizer_2 \
+	  || echo "Without the peer's environment the row that needs it is left out."
 	$(BIN)/python benchmarks/engine.py --text "$(TEXT)" --lines $(LINES) --peers $(PEERS)
 
 bench-quick: LINES = 20000
