@@ -77,13 +77,5 @@ rule paper:
         run.artefacts(ARTEFACTS),
 
 
-# On a cluster these run where Snakemake runs: figures, tables and pages take seconds, and submitting
-# them takes longer; nodes may lack the network for what is retrieved. Two tables are long tests.
-HERE = [artefact.name for artefact in registered(run) if not artefact.memory]
-HERE += ["findings", "build_report", "build_reference", "import_tokenizer"]
-HERE += ["export_bpe_merges", "export_unigram_greedy", "write_cards"]
-HERE += [f"retrieve_{kind}" for kind in ("corpus", "morphemes", "domain", "task")]
-workflow.localrules(*(getattr(rules, name).rule.name for name in HERE))
-
 # After the digests of all rules were taken.
 keep_known()

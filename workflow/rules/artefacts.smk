@@ -41,6 +41,8 @@ for artefact in registered(run):
             **files_of(artefact),
         log:
             result(f"logs/{artefact.name}.log"),
+        # Two tables are long tests.
+        localrule: not artefact.memory
         conda:
             "../../envs/paper.yaml"
         resources:

@@ -1,7 +1,9 @@
 # What all rule files share. `run` is the checked configuration and answers what rules ask of it
 # (workflow/reproduction/run.py), `studies` what the tables of studies compare.
 #
-# What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/reproduce.md).
+# What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/reproduce.md). What has
+# `localrule: True` runs where Snakemake runs, on a cluster, too: figures, tables and pages take seconds,
+# and submitting them takes longer; nodes may lack the network for what is retrieved.
 #
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.

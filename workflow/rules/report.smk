@@ -110,6 +110,8 @@ rule build_claims:
         run=claims_run(run),
         texts=texts(run),
         state_dir=state("claims"),
+        # For `snakemake --report`. What depends on the output is not compared with the last run's.
+        caption=lambda wildcards, output: caption("build_claims"),
         code=code_of("build_claims.py"),
     script:
         "../scripts/build_claims.py"
@@ -130,6 +132,7 @@ rule findings:
         md=in_report("findings.md", "Findings"),
     log:
         result("logs/findings.log"),
+    localrule: True
     conda:
         "../../envs/paper.yaml"
     params:
@@ -143,6 +146,7 @@ rule findings:
         texts=texts(run),
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
+        caption=lambda wildcards, output: caption("findings"),
         code=code_of("findings.py"),
     script:
         "../scripts/findings.py"
@@ -187,6 +191,7 @@ rule build_report:
         result("logs/build_report.log"),
     benchmark:
         result("benchmarks/build_report.tsv")
+    localrule: True
     conda:
         "../../envs/paper.yaml"
     params:
@@ -240,6 +245,7 @@ rule build_reference:
         result("logs/build_reference.log"),
     benchmark:
         result("benchmarks/build_reference.tsv")
+    localrule: True
     conda:
         "../../envs/paper.yaml"
     params:
@@ -261,9 +267,3 @@ rule build_reference:
         code=code_of("build_reference.py"),
     script:
         "../scripts/build_reference.py"
-
-
-# What `snakemake --report` shows. A parameter that depends on the output is not compared with that of
-# the last run: no figure is drawn again for another caption.
-for name in ("build_claims", "findings"):
-    getattr(rules, name).rule.set_params(caption=lambda wildcards, output, name=name: caption(name))

@@ -22,6 +22,7 @@ rule retrieve_corpus:
     benchmark:
         result("benchmarks/retrieve_corpus/{lang}.tsv")
     retries: 2
+    localrule: True
     conda:
         "../../envs/corpus.yaml"
     resources:
@@ -46,6 +47,7 @@ rule retrieve_morphemes:
     benchmark:
         result("benchmarks/retrieve_morphemes/{lang}.tsv")
     retries: 2
+    localrule: True
     conda:
         "../../envs/corpus.yaml"
     resources:
@@ -67,6 +69,7 @@ use rule retrieve_morphemes as retrieve_domain with:
         result("logs/retrieve_domain/{domain}.log"),
     benchmark:
         result("benchmarks/retrieve_domain/{domain}.tsv")
+    localrule: True
     params:
         **retrieved(lambda wildcards: run.source("domain_settings", wildcards.domain)),
 
@@ -79,5 +82,6 @@ use rule retrieve_morphemes as retrieve_task with:
         result("logs/retrieve_task/{task}.{split}.log"),
     benchmark:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
+    localrule: True
     params:
         **retrieved(lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split)),

@@ -77,6 +77,7 @@ rule export_bpe_merges:
         result("benchmarks/export_bpe_merges/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("bpe_merges")),
+    localrule: True
     conda:
         "../../envs/vocabulary.yaml"
     params:
@@ -127,6 +128,7 @@ use rule export_bpe_merges as export_unigram_greedy with:
         result("benchmarks/export_unigram_greedy/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("unigram_greedy")),
+    localrule: True
     params:
         segmentation="greedy",
 
@@ -203,6 +205,7 @@ rule import_tokenizer:
         result("benchmarks/import_tokenizer/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("external")),
+    localrule: True
     conda:
         "../../envs/vocabulary.yaml"
     params:
@@ -296,6 +299,7 @@ rule write_cards:
         of_each("vocab/{lang}/{tok}/README.md", run.tokenizers),
     log:
         result("logs/write_cards.log"),
+    localrule: True
     conda:
         "../../envs/vocabulary.yaml"
     params:
