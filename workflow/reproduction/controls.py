@@ -13,7 +13,7 @@ shares with it needs no contexts. `prune_random` shows what any pruning does; th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -133,5 +133,9 @@ def _tokens(corpus: WordCorpus, decoder: Decoder) -> Scores:
     return lambda alive: count_tokens(decoder, alive, corpus.counts)
 
 
-# By the method of a tokenizer, beside `largest_share_swallowed`, which needs BPE's merges too.
-SCORES = {"frequency": frequency, "extra_tokens": extra_tokens}
+# By the method of a tokenizer. `swallowed` needs BPE's merges beside text and pieces.
+SCORES: Mapping[str, Callable[..., Scores]] = {
+    "frequency": frequency,
+    "extra_tokens": extra_tokens,
+    "swallowed": largest_share_swallowed,
+}

@@ -1,11 +1,6 @@
 """Adapter of rule prune_control."""
 
-from reproduction.controls import (
-    SCORES,
-    largest_share_swallowed,
-    prune_lowest,
-    prune_random,
-)
+from reproduction.controls import SCORES, prune_lowest, prune_random
 from reproduction.job import job
 from reproduction.parquet import write_columns
 from sagevocab.bpe import merges_of_model, read_model
@@ -19,12 +14,9 @@ with job(snakemake):
     if params.method == "random":
         left, pruned = prune_random(pieces, size, params.seed)
     else:
-        corpus = WordCorpus.load(inputs.words)
-        if params.method in SCORES:
-            scores = SCORES[params.method](corpus, pieces)
-        else:
-            merges = merges_of_model(read_model(inputs.model))
-            scores = largest_share_swallowed(corpus, pieces, merges)
+        swallowed = params.method == "swallowed"
+        merges = [merges_of_model(read_model(inputs.model))] if swallowed else []
+        scores = SCORES[params.method](WordCorpus.load(inputs.words), pieces, *merges)
         left, pruned = prune_lowest(pieces, size, scores, params.pruning["prune_batch"])
     export_greedy(params.artefact, left, WordSettings(**params.words))
     write_columns(snakemake.output.ablations, pruned)
