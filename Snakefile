@@ -31,7 +31,7 @@ rule all:
     input:
         result("report.html"),
         OF_PAPER.values(),
-        run.artefacts(ARTEFACTS),
+        artefact_files(run, ARTEFACTS),
         rules.write_cards.output,
         run.model_files(),
 
@@ -53,14 +53,14 @@ rule intrinsic:
     """What can be measured without a language model (paper, Section 4)."""
     input:
         run.analysis_files(run.tokenizers, "summary.json"),
-        run.artefacts(part_of("intrinsic")),
+        artefact_files(run, part_of("intrinsic")),
 
 
 rule studies:
     """The readings of the loss, other samples and other settings: vocabularies, tables, figures."""
     input:
         studies.files(),
-        run.artefacts(part_of("studies")),
+        artefact_files(run, part_of("studies")),
 
 
 rule downstream:
@@ -74,7 +74,7 @@ rule paper:
     """The tables, figures, claims and findings, without the report page."""
     input:
         OF_PAPER.values(),
-        run.artefacts(ARTEFACTS),
+        artefact_files(run, ARTEFACTS),
 
 
 # After the digests of all rules were taken.

@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from reproduction.artefacts import figures
-from reproduction.artefacts.registry import Artefact, figure, flat, registered
+from reproduction.artefacts.registry import FORMATS, Artefact, figure, flat, registered
 from reproduction.config import load_config
-from reproduction.run import FORMATS, Run
+from reproduction.run import Run
 
 ROOT = Path(__file__).parents[2]
 

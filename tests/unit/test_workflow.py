@@ -49,7 +49,7 @@ def run_of(**given: Any) -> Run:
 
 def made_by(run: Run) -> set[str]:
     """Figures and tables of a run."""
-    return {one.name for one in registered(run) if one.when(run)}
+    return {one.name for one in registered(run) if one.is_in(run)}
 
 
 def settings_of(artefact: str, run: Run) -> dict[str, Any]:

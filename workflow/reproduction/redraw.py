@@ -12,9 +12,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproduction.artefacts.registry import RESOURCES, make
+from reproduction.artefacts.registry import RESOURCES, make, places
 from reproduction.paper.frames import read_calls
-from reproduction.run import FORMATS
 from sagevocab.errors import UserError
 
 
@@ -28,10 +27,10 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
     if unknown := sorted(set(names) - set(calls)):
         raise UserError(f"{folder}: has no frames of {unknown[0]}, but of {', '.join(calls)}")
     for name in names or calls:
-        kind = name.partition("_")[0]
-        place = output / f"{kind}s"
-        place.mkdir(parents=True, exist_ok=True)
-        make(**calls[name], files={form: str(place / f"{name}.{form}") for form in FORMATS[kind]})
+        files = {form: output / place for form, place in places(name).items()}
+        for file in files.values():
+            file.parent.mkdir(parents=True, exist_ok=True)
+        make(**calls[name], files={form: str(file) for form, file in files.items()})
     return [*(names or calls)]
 
 

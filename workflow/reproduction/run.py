@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 # What `count_pieces` writes as tables, and what statistics are computed from.
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
-FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "html", "md")}
 
 Stanza = dict[str, Any]
 
@@ -690,14 +689,3 @@ class Run:
     def model_budget(self) -> Stanza:
         """What models are given, for the notes of tables."""
         return {key: self.section(f"lm.{key}") for key in ("pretrain", "finetune")}
-
-    # --- Figures and tables
-
-    def artefacts(self, names: Iterable[str], *formats: str) -> list[str]:
-        """Return the files of figures and tables, given by target name; by default every format."""
-        kinds = [(name, name.partition("_")[0]) for name in names]
-        return [
-            self.result(f"{kind}s/{name}.{form}")
-            for name, kind in kinds
-            for form in formats or FORMATS[kind]
-        ]

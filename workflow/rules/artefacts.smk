@@ -8,7 +8,7 @@
 
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
 # of: intrinsic, downstream, studies or, for what is in none of these, paper.
-ARTEFACTS = {one.name: one.target(run) for one in registered(run) if one.when(run)}
+ARTEFACTS = {one.name: one.target(run) for one in registered(run) if one.is_in(run)}
 # What needs more than a run can say: table_costs adds up time and memory of all rules before.
 BENCHMARKS = [Path(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark]
 STAGES = list(dict.fromkeys(path.parent.name for path in BENCHMARKS))
@@ -24,10 +24,11 @@ def part_of(target):
 
 def files_of(artefact):
     """The files of a figure or a table, by their format."""
-    kind = artefact.kind
-    files = {form: f"{kind}s/{artefact.name}.{form}" for form in FORMATS[kind]}
-    shown = {SHOWN[kind]: in_report(files[SHOWN[kind]], f"{kind.title()}s")}
-    return {form: result(path) for form, path in files.items()} | shown
+    files, shown = places(artefact.name), SHOWN[artefact.kind]
+    return {
+        **{form: result(path) for form, path in files.items()},
+        shown: in_report(files[shown], f"{artefact.kind.title()}s"),
+    }
 
 
 for artefact in registered(run):

@@ -82,7 +82,13 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.artefacts import figures, tables
-    from reproduction.artefacts.registry import flat, registered, resource
+    from reproduction.artefacts.registry import (
+        artefact_files,
+        flat,
+        places,
+        registered,
+        resource,
+    )
     from reproduction.digests import code_of, keep_known, version_of
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
@@ -94,7 +100,7 @@ try:
         sources_table,
         substitutes,
     )
-    from reproduction.run import COUNTS, FORMATS, Run, memory
+    from reproduction.run import COUNTS, Run, memory
     from reproduction.run_report import (
         changes,
         claims_run,
@@ -255,7 +261,8 @@ def downstream_targets(wildcards):
             "so downstream has nothing to make; set lm.enabled: true, list languages of the run and "
             "tokenizers"
         )
-    return [*run.model_files(), *run.score_files(run.tasks), *run.artefacts(part_of("downstream"))]
+    drawn = artefact_files(run, part_of("downstream"))
+    return [*run.model_files(), *run.score_files(run.tasks), *drawn]
 
 
 # Snakemake does not limit a resource that nobody has declared, and trainings side by side on one

@@ -10,15 +10,12 @@
 
 FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
 TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
-# What is said of language models. All else, the reference folder of a run without them has.
-OF_MODELS = [
-    *part_of("downstream"),
-    "table_evidence",
-    "figure_evidence",
-    "table_ngrams",
-    "figure_ngrams",
+# What reference results show: of a run with language models, what is said of these.
+REFERENCE = [
+    one
+    for one in registered(run)
+    if one.is_in(run) and (not run.models or one.of_models or one.target(run) == "downstream")
 ]
-REFERENCE_NAMES = [n for n in ARTEFACTS if n in OF_MODELS] if run.models else list(ARTEFACTS)
 # What retrieved texts are.
 DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
@@ -123,8 +120,8 @@ rule findings:
     """
     input:
         claims=result("claims.json"),
-        tables=run.artefacts(FINDINGS_TABLES, "csv"),
-        figures=run.artefacts(FINDINGS_FIGURES),
+        tables=artefact_files(run, FINDINGS_TABLES, "csv"),
+        figures=artefact_files(run, FINDINGS_FIGURES),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
         template=report_file("findings.md.jinja"),
@@ -169,8 +166,8 @@ rule build_report:
     """
     input:
         **(OF_PAPER or {"measured": result("tables/table_tokenizers.csv")}),
-        figures=run.artefacts(FIGURES, "png"),
-        tables=run.artefacts(TABLES, "html"),
+        figures=artefact_files(run, FIGURES, "png"),
+        tables=artefact_files(run, TABLES, "html"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         corpora=[result(f"corpus/{lang}.txt.zst") for lang in OWN_LANGUAGES],
@@ -208,8 +205,7 @@ rule build_report:
 
 
 # What is drawn from measurements alone: figures and tables of a reference that need no text.
-CALLS = {one.name: one.call(run) for one in registered(run) if one.name in REFERENCE_NAMES}
-CALLS = {name: call for name, call in CALLS.items() if call}
+CALLS = {one.name: call for one in REFERENCE if (call := one.call(run))}
 
 
 rule build_reference:
@@ -219,7 +215,7 @@ rule build_reference:
     input:
         claims=[] if run.models else result("claims.json"),
         pages=[result(name) for name in ("claims.md", "findings.md") if not run.models],
-        artefacts=run.artefacts(REFERENCE_NAMES),
+        artefacts=artefact_files(run, [one.name for one in REFERENCE]),
         frames=sorted({file for call in CALLS.values() for file in flat(call["reads"])}),
         summaries=[
             result(

@@ -96,7 +96,6 @@ def figure_controls(claims: str, paper: str, **files: Any) -> None:
 
 @figure(
     "intrinsic",
-    when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     pieces="vocab/{lang}/{tok}/pieces.txt",
 )
@@ -117,7 +116,6 @@ def figure_lengths(pieces: Panels, **files: Any) -> None:
 
 @figure(
     "intrinsic",
-    when=lambda run: run.compared,
     tokenizers=_with_thin,
     settings=lambda run: {"thin": _thin(run)},
     fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
@@ -137,7 +135,6 @@ def figure_fertility(fertility: Panels, **files: Any) -> None:
 
 @figure(
     "intrinsic",
-    when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {
         "windows": run.config.analysis.windows,
@@ -162,7 +159,6 @@ def figure_exponence(neighbours: Panels, **files: Any) -> None:
 
 @figure(
     "intrinsic",
-    when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {"window": run.config.analysis.windows[0]},
     neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
@@ -185,7 +181,6 @@ def figure_ratio(neighbours: Panels, **files: Any) -> None:
 @figure(
     "intrinsic",
     of_domains=True,
-    when=lambda run: run.compared,
     tokenizers=_with_thin,
     settings=lambda run: {"thin": _thin(run)},
     fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
@@ -202,7 +197,6 @@ def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
 @figure(
     "intrinsic",
     of_domains=True,
-    when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {"window": run.config.analysis.windows[0]},
     neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
@@ -270,7 +264,7 @@ def figure_tokenizers(
 
 @figure(
     "intrinsic",
-    when=lambda run: run.ngram_languages,
+    of_models=True,
     languages=lambda run: run.ngram_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
     settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
@@ -292,6 +286,7 @@ def figure_ngrams(ngrams: Panels, **files: Any) -> None:
 
 @figure(
     evidence_target,
+    of_models=True,
     when=has_evidence,
     legend=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
@@ -367,7 +362,6 @@ def figure_learning_curves(
 
 @figure(
     "paper",
-    when=lambda run: run.sage_readings,
     tokenizers=lambda run: run.sage_readings,
     settings=lambda run: {"labels": run.labels(run.ordered_tokenizers)},
     rankings="analysis/{lang}/train/{tok}/rankings.parquet",

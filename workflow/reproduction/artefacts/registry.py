@@ -13,8 +13,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,10 @@ Make = Callable[..., Any]
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
+FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "html", "md")}
+# Files that hold what was measured, and no text, model or tokenizer.
+_FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
+
 # Sentences of several captions: `|greedy|` in a docstring stands for the first.
 SENTENCES = {
     "greedy": (
@@ -52,23 +56,29 @@ SENTENCES = {
 class Artefact:
     """A figure or a table.
 
-    make: the function. target: the target that it is a part of, besides `all` and `paper`. when:
-    whether a run has it. reads: names of the function's arguments -> files, as `figure` explains.
-    languages, tokenizers: what {lang} and {tok} in them stand for. legend: the tokenizers whose
-    presets it names, if any. settings: further arguments. memory: MB; None for a job of seconds,
-    which runs where Snakemake does. of_domains: it is made of each text of another domain; domain:
-    of which.
+    make: the function. target: the target that it is a part of, besides `all` and `paper`.
+    reads: names of the function's arguments -> a pattern of results, or what a run answers, which
+    the function gets as it is. With {lang} and {tok} in the pattern it gets title -> label -> path,
+    with {lang} title -> path.
+    languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
+    where there are languages, and tokenizers if it asks for some. legend: the tokenizers whose
+    presets it names, by default `tokenizers`. settings: further arguments. memory: MB; None for a
+    job of seconds, which runs where Snakemake does. of_models: it is in the reference results of
+    language models, as all that is part of `downstream` is. of_domains: it is made of each text of
+    another domain, which {corpus} stands for, else for `train`; its name ends in `_domain`.
+    domain: of which.
     """
 
     make: Make
     target: Of
-    when: Of
     reads: Mapping[str, str | Of]
-    languages: Of
-    tokenizers: Of | None
-    legend: Of | None
-    settings: Of
+    languages: Of = lambda run: run.languages
+    tokenizers: Of | None = None
+    when: Of | None = None
+    legend: Of | None = None
+    settings: Of = lambda run: {}
     memory: int | None = None
+    of_models: bool = False
     of_domains: bool = False
     domain: str | None = None
 
@@ -87,6 +97,12 @@ class Artefact:
     def function(self) -> str:
         """Module and name of the function, for `code_of` and the step that calls it."""
         return f"{self.make.__module__.partition('.')[2]}.{self.make.__name__}"
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether a run has it."""
+        if self.when:
+            return bool(self.when(run))
+        return bool(self.languages(run)) and bool(not self.tokenizers or self.tokenizers(run))
 
     def inputs(self, run: Run) -> dict[str, Paths]:
         """Return what the function reads, by argument; paths by panel as nested mappings."""
@@ -120,7 +136,7 @@ class Artefact:
 
     def arguments(self, run: Run) -> dict[str, Any]:
         """Return the further arguments; a table with a legend gets `presets`, for its note."""
-        has_note = self.kind == "table" and self.legend
+        has_note = self.kind == "table" and (self.legend or self.tokenizers)
         return self.settings(run) | ({"presets": self._presets(run)} if has_note else {})
 
     def call(self, run: Run) -> dict[str, Any] | None:
@@ -137,7 +153,8 @@ class Artefact:
 
     def _presets(self, run: Run) -> dict[str, str]:
         """Return the readings of the SaGe tokenizers that it shows, by label."""
-        shown = self.legend(run) if self.legend else []
+        legend = self.legend or self.tokenizers
+        shown = legend(run) if legend else []
         labelled = zip(run.labels(shown), map(run.preset, shown), strict=True)
         return {label: preset for label, preset in labelled if preset}
 
@@ -153,10 +170,6 @@ class Artefact:
         return f"{text}\n\n{note}" if text and note else text
 
 
-# Files that hold what was measured, and no text, model or tokenizer.
-_FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
-
-
 _REGISTERED: dict[str, Artefact] = {}
 
 
@@ -166,54 +179,26 @@ def figure(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
     Args:
         target: the target that it is a part of: intrinsic, downstream, studies, or paper for none
             of these.
-        declared: see `_register`.
+        declared: what it reads, by argument, and other fields of `Artefact`.
     """
-    return _register(target, style=lambda run: resource("style.mplstyle"), **declared)
+    style = {"style": lambda run: resource("style.mplstyle")}
+    return _register(target, style | declared)
 
 
 def table(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
-    """Register a function as a table, which it returns.
-
-    target: as for `figure`. declared: see `_register`.
-    """
-    return _register(target, **declared)
+    """Register a function as a table, which it returns; the arguments are as for `figure`."""
+    return _register(target, declared)
 
 
-def _register(
-    target: str | Of,
-    *,
-    when: Of = lambda run: True,
-    languages: Of = lambda run: run.languages,
-    tokenizers: Of | None = None,
-    legend: Of | None = None,
-    settings: Of = lambda run: {},
-    memory: int | None = None,
-    of_domains: bool = False,
-    **reads: str | Of,
-) -> Callable[[Make], Make]:
-    """Register a function; the arguments are those of `Artefact`.
-
-    legend: by default `tokenizers`. of_domains: it is made of each text of another domain, which
-    {corpus} stands for, else for `train`; its name ends in `_domain`. reads: a pattern of results;
-    with {lang} and {tok} the function gets title -> label -> path, with {lang} title -> path. Or
-    what a run answers, which it gets as it is.
-    """
+def _register(target: str | Of, declared: dict[str, Any]) -> Callable[[Make], Make]:
+    known = {field.name for field in fields(Artefact)}
+    options = {name: declared.pop(name) for name in known & declared.keys()}
 
     def register(make: Make) -> Make:
         if make.__name__ in _REGISTERED:
             raise ValueError(f"{make.__name__} is there twice; give one of them another name")
-        _REGISTERED[make.__name__] = Artefact(
-            make,
-            target=target if callable(target) else lambda run: target,
-            when=when,
-            reads=reads,
-            languages=languages,
-            tokenizers=tokenizers,
-            legend=legend or tokenizers,
-            settings=settings,
-            memory=memory,
-            of_domains=of_domains,
-        )
+        part_of = target if callable(target) else lambda run: target
+        _REGISTERED[make.__name__] = Artefact(make, part_of, reads=declared, **options)
         return make
 
     return register
@@ -247,6 +232,22 @@ def make(
         drawn(**reads, **settings).write(caption=caption, **files)
     else:
         drawn(**reads, **settings, **files)
+
+
+def places(name: str) -> dict[str, str]:
+    """Return the files of a figure or a table in its run's folder, by format."""
+    kind = name.partition("_")[0]
+    return {form: f"{kind}s/{name}.{form}" for form in FORMATS[kind]}
+
+
+def artefact_files(run: Run, names: Iterable[str], *formats: str) -> list[str]:
+    """Return the files of figures and tables, given by target name; by default every format."""
+    return [
+        run.result(path)
+        for name in names
+        for form, path in places(name).items()
+        if not formats or form in formats
+    ]
 
 
 def flat(paths: Paths) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.artefacts.registry import Run, Table, paper_values, table
+from reproduction.artefacts.registry import Run, Table, artefact_files, paper_values, table
 from reproduction.artefacts.shared import (
     causal_parameters,
     curve_baseline,
@@ -35,7 +35,7 @@ def _titles_of_controls(run: Run) -> dict[str, str]:
 
 def _differences(run: Run) -> list[str]:
     """Return the csv of `table_differences`, if the run has one."""
-    return run.artefacts(["table_differences"], "csv") if _compared_tasks(run) else []
+    return artefact_files(run, ["table_differences"], "csv") if _compared_tasks(run) else []
 
 
 def _compared_tasks(run: Run) -> list[str]:
@@ -154,7 +154,6 @@ def table_overlap(
 
 @table(
     "intrinsic",
-    when=_with_examples,
     languages=_with_examples,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {
@@ -199,7 +198,6 @@ def table_examples(
 
 @table(
     "intrinsic",
-    when=lambda run: run.compared_sage and _with_examples(run),
     languages=_with_examples,
     tokenizers=lambda run: run.compared_sage,
     settings=lambda run: {
@@ -248,7 +246,6 @@ def table_retokenization(
 
 @table(
     "intrinsic",
-    when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {"languages": run.languages, "top": 10},
     frequencies="analysis/{lang}/{corpus}/{tok}/frequencies.parquet",
@@ -278,6 +275,7 @@ def table_frequencies(
 
 @table(
     "intrinsic",
+    when=lambda run: True,
     languages=lambda run: run.morpheme_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
@@ -549,7 +547,7 @@ def table_hyperparameters_finetuning(
 
 @table(
     "intrinsic",
-    when=lambda run: run.ngram_languages,
+    of_models=True,
     languages=lambda run: run.ngram_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
     settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
@@ -588,6 +586,7 @@ def _probed(run: Run) -> list[dict[str, Any]]:
 
 @table(
     evidence_target,
+    of_models=True,
     when=has_evidence,
     languages=lambda run: run.ngram_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
@@ -608,7 +607,7 @@ def _probed(run: Run) -> list[dict[str, Any]]:
     causal=lambda run: run.causal_files(run.causal_tokenizers),
     differences=_differences,
     curves=lambda run: (
-        run.artefacts(["table_learning_curves"], "csv")
+        artefact_files(run, ["table_learning_curves"], "csv")
         if run.curve_languages and len(run.compared_models) > 1
         else []
     ),
@@ -752,7 +751,6 @@ def table_costs(
 
 @table(
     "studies",
-    when=lambda run: run.readings,
     languages=lambda run: run.study_languages,
     settings=lambda run: {"rows": run.studies.rows()},
     readings="analysis/{lang}/readings.json",
