@@ -59,7 +59,7 @@ rule intrinsic:
 rule studies:
     """The readings of the loss, other samples and other settings: vocabularies, tables, figures."""
     input:
-        studies.files(),
+        study_files(run),
         artefact_files(run, part_of("studies")),
 
 

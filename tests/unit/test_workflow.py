@@ -16,6 +16,14 @@ import pytest
 import reproduction.artefacts.figures
 import reproduction.artefacts.tables  # noqa: F401  (each registers its functions)
 from reproduction.artefacts.registry import registered
+from reproduction.artefacts.shared import (
+    causal_files,
+    causal_tokenizers,
+    compared_sage,
+    curve_languages,
+    curves,
+    further_controls,
+)
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
 from reproduction.paper.inputs import as_retrieved
@@ -28,8 +36,17 @@ from reproduction.retrievals import (
 )
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
-from reproduction.run_studies import Studies
+from reproduction.run_studies import (
+    full_size,
+    reading_rows,
+    readings_files,
+    readings_runs,
+    sensitivity_files,
+    stability_files,
+    study_files,
+)
 from reproduction.sections import Tokenizer
+from reproduction.vocabularies import embeddings, initial, sage_parameters, start, trained, word2vec
 from sagevocab.errors import UserError
 from sagevocab.settings import settings_from
 from sagevocab.state import write_json
@@ -105,7 +122,7 @@ def test_domains_and_tasks_follow_the_languages() -> None:
 def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> None:
     run = run_of(tokenizers=tokenizers, lm={"enabled": False})
     assert run.compared == compared
-    assert run.score_files(run.tasks) == run.model_files() == run.curve_languages == []
+    assert run.score_files(run.tasks) == run.model_files() == curve_languages(run) == []
 
 
 def test_models_are_compared_with_bpe() -> None:
@@ -116,16 +133,16 @@ def test_models_are_compared_with_bpe() -> None:
 
 def test_no_held_out_lines_no_learning_curves() -> None:
     run = run_of(language_settings={"tr": {"heldout_lines": 0}})
-    assert run.curve_languages == ["en"]
-    assert run_of(lm={"pretrain": {"heldout_lines": 0}}).curve_languages == []
+    assert curve_languages(run) == ["en"]
+    assert curve_languages(run_of(lm={"pretrain": {"heldout_lines": 0}})) == []
 
 
 def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
-    initial = paper.initial("en", "sage_unigram", "pieces.txt")
-    assert initial == "results/paper/vocab/en/unigram_initial/pieces.txt"
-    assert paper.initial("en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
-    embeddings = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
-    assert paper.embeddings("en", "sage_unigram") == embeddings
+    pieces = initial(paper, "en", "sage_unigram", "pieces.txt")
+    assert pieces == "results/paper/vocab/en/unigram_initial/pieces.txt"
+    assert initial(paper, "en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
+    starting = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
+    assert embeddings(paper, "en", "sage_unigram") == starting
     assert paper.preset("sage_unigram") == "printed (initial: unigram)"
     assert "UnigramLM's pieces" in card(paper, "en", "sage_unigram")["method"]
     assert "UnigramLM" not in card(paper, "en", "sage")["method"]
@@ -152,9 +169,9 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     asked, usual = claims_run(run), claims_run(only_bpes)
     none = {"sage_unigram": None, "control": None}
     assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
-    assert (run.judged, run.pruned) == (only_bpes.judged, only_bpes.pruned)
-    assert run.compared_sage == ["sage", "sage_released"]
-    assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
+    assert run.pruned == only_bpes.pruned
+    assert compared_sage(run) == ["sage", "sage_released"]
+    assert full_size(run) == full_size(only_bpes) == ["sage", "sage_released"]
 
 
 def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
@@ -167,9 +184,9 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
         tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
     )
     assert run.sage_readings == ["sage", "sage_released"]
-    assert run.further_controls == ["extra_tokens", "zero", "shuffled", "quotient"]
-    assert run.sage_parameters("quotient")["preset"] == "counts"
-    assert settings_from(**run.sage_parameters("quotient")).rerank_every == 0
+    assert further_controls(run) == ["extra_tokens", "zero", "shuffled", "quotient"]
+    assert sage_parameters(run, "quotient")["preset"] == "counts"
+    assert settings_from(**sage_parameters(run, "quotient")).rerank_every == 0
     assert claims_run(run)["controls"] == {
         "random": ["random"],
         "extra_tokens": ["extra_tokens"],
@@ -183,7 +200,7 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
 
 def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
     settings = settings_of("table_evidence", only_bpes)
-    assert "counts" in only_bpes.further_controls
+    assert "counts" in further_controls(only_bpes)
     assert set(settings["controls"]) <= set(settings["compared"])
 
 
@@ -219,24 +236,25 @@ def test_a_control_of_another_initial_vocabulary_is_called_so() -> None:
     mine = {"mine": {"method": "frequency", "initial": "unigram"}}
     run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
     assert card(run, "en", "mine")["method"].startswith("UnigramLM without its least frequent")
-    assert run.initial("en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
+    assert initial(run, "en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
 
 
 def test_what_is_exported_again_is_trained_though_not_compared() -> None:
     run = run_of(tokenizers=["bpe_merges", "unigram_greedy"], lm=NO_MODELS)
-    assert (run.trained("bpe"), run.trained("unigram")) == (["bpe"], ["unigram"])
+    assert (trained(run, "bpe"), trained(run, "unigram")) == (["bpe"], ["unigram"])
 
 
 def test_probes_need_their_tasks_without_models_too() -> None:
     run = run_of(lm=NO_MODELS, languages=["en"])
     assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
-    assert len(run.probe_files()) == 3 * len(run.tokenizers)
-    assert "results/paper/analysis/en/probes/sage/stsb.parquet" in run.probe_files()
+    [evidence] = (one for one in registered(run) if one.name == "table_evidence")
+    answers = evidence.inputs(run)["probes"]
+    assert len(answers) == 3 * len(run.tokenizers)
+    assert "results/paper/analysis/en/probes/sage/stsb.parquet" in answers
     assert "results/paper/retrieved/tasks/sst2/train" in retrieved_files(run)
     probed = settings_of("table_evidence", run)["tasks"]
     kinds = {task["name"]: (task["kind"], task["classes"]) for task in probed}
     assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
-    [evidence] = (one for one in registered(run) if one.name == "table_evidence")
     assert evidence.target(run) == "intrinsic"
 
 
@@ -245,7 +263,7 @@ def test_probes_need_their_tasks_without_models_too() -> None:
 )
 def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
     run = run_of(lm=NO_MODELS, **given)
-    assert run.prepared_tasks == run.probe_files() == []
+    assert run.prepared_tasks == run.probe_tasks == []
 
 
 # --- Sources and files
@@ -367,30 +385,29 @@ def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, mon
 
 def test_further_pretrainings_have_curves_too() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
-    curves = run.curves(["en"])
-    assert {key: len(files) for key, files in curves.items()} == dict.fromkeys(curves, 3)
-    assert "results/paper/studies/pretraining/en/sage/7/heldout.parquet" in curves["repeats"]
+    drawn = curves(run, ["en"])
+    assert {key: len(files) for key, files in drawn.items()} == dict.fromkeys(drawn, 3)
+    assert "results/paper/studies/pretraining/en/sage/7/heldout.parquet" in drawn["repeats"]
 
 
 def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [2]})
     folders = [
-        run.pretrained(SimpleNamespace(lang="en", tok="sage", seed=seed), "config.json")
+        run.pretrained(SimpleNamespace(lang="en", tok="sage", seed=seed))
         for seed in ("1", "2", "3")
     ]
     assert settings_of("table_differences", run)["pretrained"] == 2
     own, second = "models/en/sage", "studies/pretraining/en/sage/2"
-    assert folders == [f"results/paper/{name}/config.json" for name in (own, second, own)]
+    assert folders == [f"results/paper/{name}" for name in (own, second, own)]
 
 
 def test_causal_models_come_with_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
-    files = run.causal_files(run.models)
-    assert len(files) == 6
+    files = causal_files(run)
+    assert len(files) == 10
     assert files[2] == "results/paper/analysis/en/causal/sage/1.parquet"
-    assert run.causal_tokenizers == [*run.models, "frequency", "random"]
-    alone = run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})
-    assert alone.causal_files(alone.models) == []
+    assert causal_tokenizers(run) == [*run.models, "frequency", "random"]
+    assert causal_files(run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})) == []
 
 
 # --- Names
@@ -475,13 +492,13 @@ def test_claims_take_models_in_the_order_of_the_table_of_differences() -> None:
 
 def test_a_tokenizer_of_a_study_differs_from_its_reading_by_what_its_name_says(paper) -> None:
     usual, other, varied = (
-        paper.sage_parameters(f"printed.{what}") for what in ("seed1", "seed2", "prune_batch-50")
+        sage_parameters(paper, f"printed.{what}") for what in ("seed1", "seed2", "prune_batch-50")
     )
     assert other == {**usual, "seed": 2}
     assert varied == {**usual, "prune_batch": 50}
-    larger = paper.initial("en.sample1", "printed.initial_size-24000", "pieces.txt")
+    larger = initial(paper, "en.sample1", "printed.initial_size-24000", "pieces.txt")
     assert larger.endswith("vocab/en.sample1/bpe_initial.24000/pieces.txt")
-    assert paper.initial("en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
+    assert initial(paper, "en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
 
 
 def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
@@ -490,22 +507,23 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
     )
     differing = {"seed": 7, "prune_batch": 50}
-    assert run.sage_parameters("mine") == {**run.sage_parameters("sage"), **differing}
+    assert sage_parameters(run, "mine") == {**sage_parameters(run, "sage"), **differing}
     assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
-    assert Studies(run).full_size == ["sage"]
+    assert full_size(run) == ["sage"]
 
 
 def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> None:
     second = "bpe_initial.greedy.seed2"
-    assert paper.start("greedy_piece_own.seed2") == paper.start("greedy_released.seed2") == second
-    assert paper.start("printed.prune_batch-50") == "bpe_initial.greedy.seed1"
-    assert paper.start("merges_total_own.seed1") == "bpe_initial.merges.seed1"
-    assert paper.start("printed.initial_size-24000") == "bpe_initial.24000.greedy.seed1"
+    assert start(paper, "greedy_piece_own.seed2") == second
+    assert start(paper, "greedy_released.seed2") == second
+    assert start(paper, "printed.prune_batch-50") == "bpe_initial.greedy.seed1"
+    assert start(paper, "merges_total_own.seed1") == "bpe_initial.merges.seed1"
+    assert start(paper, "printed.initial_size-24000") == "bpe_initial.24000.greedy.seed1"
     stanza = {"method": "sage", "preset": "printed", "prune_batch": 50}
     run = run_of(
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": stanza}, lm=NO_MODELS
     )
-    assert run.embeddings("en", "mine") == run.embeddings("en", "sage")
+    assert embeddings(run, "en", "mine") == embeddings(run, "en", "sage")
 
 
 def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
@@ -515,17 +533,17 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
     }
     names = ["bpe", "sage", *stanzas]
     run = run_of(tokenizers=names, tokenizer_settings=stanzas, lm=NO_MODELS)
-    assert run.embeddings("en", "real") == run.embeddings("en", "sage")
-    assert run.embeddings("en", "zero") == []
-    assert run.start("shuffled") == "bpe_initial.greedy.shuffled.seed1"
+    assert embeddings(run, "en", "real") == embeddings(run, "en", "sage")
+    assert embeddings(run, "en", "zero") == []
+    assert start(run, "shuffled") == "bpe_initial.greedy.shuffled.seed1"
     assert run.preset("shuffled") == "printed (contexts: shuffled)"
 
 
 def test_samples_are_texts_of_a_language() -> None:
     run = run_of(languages=["en"], studies={"samples": 2, "word2vec_lines": 9})
     assert run.texts == ["en", "en.sample1", "en.sample2"]
-    assert (run.word2vec("en.sample1")["lines"], run.word2vec("en")["lines"]) == (9, "all")
-    trainers = [run.word2vec(text)["trainer"] for text in ("en.sample1", "en")]
+    assert (word2vec(run, "en.sample1")["lines"], word2vec(run, "en")["lines"]) == (9, "all")
+    trainers = [word2vec(run, text)["trainer"] for text in ("en.sample1", "en")]
     assert trainers == ["blocks", "gensim"]
 
 
@@ -539,8 +557,8 @@ def of_three() -> Run:
 def test_another_language_gets_no_studies_or_models_unasked(of_three: Run, paper: Run) -> None:
     assert of_three.samples_of("hu") == []
     assert of_three.model_files() == paper.model_files()
-    assert of_three.curve_languages == ["en", "tr"]
-    assert Studies(of_three).files() == Studies(paper).files()
+    assert curve_languages(of_three) == ["en", "tr"]
+    assert study_files(of_three) == study_files(paper)
     assert len(of_three.vocabulary_files()) == 1.5 * len(paper.vocabulary_files())
     of_others = run_of(languages=["en"], lm={"languages": ["tr"]}, studies={"languages": []})
     assert of_others.models == of_others.model_files() == of_others.tasks == []
@@ -552,9 +570,9 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
     """Else it would be built again, and all that depends on it."""
     said = {"decoder": "greedy", "loss": "total", "retrain": True, "push_back_line_start": False}
     run = run_of(tokenizer_settings={"sage": said})
-    assert run.sage_parameters("sage") == paper.sage_parameters("sage")
+    assert sage_parameters(run, "sage") == sage_parameters(paper, "sage")
     assert run.preset("sage") == "printed"
-    assert Studies(run).full_size == Studies(paper).full_size
+    assert full_size(run) == full_size(paper)
 
 
 def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:
@@ -564,23 +582,22 @@ def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:
 
 
 def test_all_that_tables_of_studies_read_is_built(paper) -> None:
-    studies = Studies(paper)
-    built = set(studies.files())
-    read = [*studies.readings_files("en"), *studies.stability_files(), *studies.sensitivity_files()]
+    built = set(study_files(paper))
+    read = [*readings_files(paper, "en"), *stability_files(paper), *sensitivity_files(paper)]
     pieces = {path for path in read if path.endswith("pieces.txt") and ".sample" in path}
     assert {path for path in pieces if "/bpe" not in path} <= built
-    assert len(studies.readings_runs()["study"]["tokenizers"]) == 1 + 15 * 3
+    assert len(readings_runs(paper)["study"]["tokenizers"]) == 1 + 15 * 3
 
 
 def test_without_readings_there_are_no_studies() -> None:
-    studies = Studies(run_of(studies={"enabled": False}))
-    assert studies.files() == studies.rows() == studies.readings_files("en") == []
-    assert studies.run.texts == studies.run.languages and not studies.run.studied
+    run = run_of(studies={"enabled": False})
+    assert study_files(run) == reading_rows(run) == readings_files(run, "en") == []
+    assert run.texts == run.languages and not run.studied
 
 
 def test_it_is_cheap_to_ask() -> None:
     heavy = "pandas", "torch", "numba", "gensim", "transformers", "scipy", "snakemake"
-    code = f"import sys, reproduction.run_studies; print({heavy} & sys.modules.keys())"
+    code = f"import sys, reproduction.run_report; print({heavy} & sys.modules.keys())"
     code = code.replace(f"{heavy} &", f"set({heavy}) &")
     path = {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}/workflow"}
     command, environment = [sys.executable, "-c", code], os.environ | path

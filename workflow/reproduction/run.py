@@ -1,8 +1,9 @@
-"""What the workflow's rules ask of a run: its configuration, files, tokenizers, models and targets.
+"""What the workflow's rules ask of a run: its configuration, texts, tokenizers, models and files.
 
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
-run stays fast and every answer can be tested. What only one rule asks is next to that rule; the
-builds of the studies are in `run_studies`, what the report says of a run in `run_report`.
+run stays fast and every answer can be tested. What only one rule asks is next to that rule. What
+decides a vocabulary is in `vocabularies`, what studies compare in `run_studies`, what claims and
+report are told in `run_report`, what only figures and tables ask in `artefacts.shared`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from pydantic import BaseModel
 
@@ -31,14 +32,6 @@ from reproduction.sections import (
 )
 from sagevocab.kinds import check_external
 from sagevocab.presets import reading_settings
-
-if TYPE_CHECKING:
-    from reproduction.run_studies import Studies
-
-# The tokenizers that the paper's figures and tables compare, in their order.
-PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
-# What `count_pieces` writes as tables, and what statistics are computed from.
-COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
 
 Stanza = dict[str, Any]
 
@@ -96,11 +89,6 @@ class Run:
                 check_external(self.tokenizer(name).path_in(language), key)
 
     @property
-    def name(self) -> str:
-        """Name of the run and of its folder."""
-        return self.config.run
-
-    @property
     def seed(self) -> int:
         """The run's seed."""
         return self.config.seed
@@ -115,7 +103,19 @@ class Run:
 
     def result(self, path: str) -> str:
         """Return the path of an artefact of this run."""
-        return f"results/{self.name}/{path}"
+        return f"results/{self.config.run}/{path}"
+
+    def files(self, pattern: str, **fields: Iterable[str | int]) -> list[str]:
+        """Return the artefacts that a pattern stands for.
+
+        fields: field of the pattern -> its values; the last varies fastest. The first is `lang`, by
+        default every language.
+        """
+        fields = {"lang": self.languages, **fields}
+        values = itertools.product(*fields.values())
+        return [
+            self.result(pattern.format(**dict(zip(fields, one, strict=True)))) for one in values
+        ]
 
     # --- Languages, domains and tasks
 
@@ -150,29 +150,25 @@ class Run:
         lm = self.config.lm
         return lm.tokenizers if lm.enabled and self.model_languages else []
 
-    @property
-    def model_tasks(self) -> list[str]:
-        """The tasks, if there are models to evaluate on them."""
-        return self.tasks if self.models else []
-
     @cached_property
     def probe_tasks(self) -> list[str]:
         """Names of the tasks in a language of the run that tokenizers are probed on.
 
         None where there is nothing to compare with BPE.
         """
-        named = self.config.probes.tasks if self._has_comparison else []
+        named = self.config.probes.tasks if self.has_comparison else []
         return [name for name in named if self.task(name).language in self.languages]
 
     @property
-    def _has_comparison(self) -> bool:
+    def has_comparison(self) -> bool:
         """Whether the run has BPE, and a tokenizer to compare with it."""
         return "bpe" in self.config.tokenizers and len(self.config.tokenizers) > 1
 
     @property
     def prepared_tasks(self) -> list[str]:
         """The tasks whose rows the run needs: for models, for probes."""
-        return list(dict.fromkeys([*self.model_tasks, *self.probe_tasks]))
+        of_models = self.tasks if self.models else []
+        return list(dict.fromkeys([*of_models, *self.probe_tasks]))
 
     def language(self, name: str) -> Language:
         """Return the stanza of a language."""
@@ -213,13 +209,6 @@ class Run:
         """Return the names of the samples of a language's corpus."""
         count = self.config.studies.samples if language in self.study_languages else 0
         return [f"{language}.sample{number}" for number in range(1, count + 1)]
-
-    def word2vec(self, text: str) -> Stanza:
-        """Return the settings of the embeddings that are trained on a text."""
-        settings, studies = self.section("word2vec"), self.config.studies
-        if text in self.languages:
-            return settings
-        return settings | {"lines": studies.word2vec_lines, "trainer": studies.word2vec_trainer}
 
     # --- Sources
 
@@ -317,13 +306,6 @@ class Run:
             **{name: (self.task(name).label or name) for name in self.tasks + self.probe_tasks},
         }
 
-    @cached_property
-    def studies(self) -> Studies:
-        """What the tables and figures of its studies compare."""
-        from reproduction.run_studies import Studies
-
-        return Studies(self)
-
     # --- Tokenizers and models
 
     @property
@@ -352,11 +334,11 @@ class Run:
 
     def with_seeds(self, names: Iterable[str]) -> list[str]:
         """Return tokenizers, each followed by those of its further seeds."""
-        return [one for name in names for one in (name, *self.further_seeds(name))]
-
-    def further_seeds(self, name: str) -> list[str]:
-        """Return the tokenizers that are another with a further seed."""
-        return [f"{name}.seed{seed}" for seed in self._later_seeds(self.tokenizer(name))]
+        return [
+            one
+            for name in names
+            for one in (name, *(f"{name}.seed{n}" for n in self._later_seeds(self.tokenizer(name))))
+        ]
 
     @cached_property
     def varied(self) -> dict[str, list[tuple[str, int]]]:
@@ -416,35 +398,9 @@ class Run:
         return [n for n in self.pruned_from_bpe("sage") if not self.tokenizer(n).is_control]
 
     @property
-    def judged(self) -> list[str]:
-        """Return the tokenizers that the claims are about, and those that they are set against."""
-        return [*self.of_method("bpe"), *self.pruned]
-
-    @property
     def pruned(self) -> list[str]:
         """Return the tokenizers that are pruned from BPE's pieces; every seed."""
         return self.with_seeds([*self.sage_readings, *self.unseeded_controls])
-
-    def trained(self, method: str) -> list[str]:
-        """Return the tokenizers of method `bpe` or `unigram`.
-
-        The one named like the method is among them even if it is not compared: `bpe_merges` and
-        `unigram_greedy` are exported from it.
-        """
-        named = self.config.tokenizer_settings.get(method)
-        own = [method] if named and named.method == method else []
-        return sorted({*self.of_method(method), *own})
-
-    @cached_property
-    def ordered_tokenizers(self) -> list[str]:
-        """All tokenizers, those of the paper first: a figure gives colours by order."""
-        first = self.paper_tokenizers
-        return [*first, *(name for name in self.tokenizers if name not in first)]
-
-    @cached_property
-    def paper_tokenizers(self) -> list[str]:
-        """Those of the paper's tokenizers that the run has."""
-        return [name for name in PAPER_TOKENIZERS if name in self.tokenizers]
 
     @cached_property
     def compared(self) -> list[str]:
@@ -458,31 +414,9 @@ class Run:
         return ["bpe", *others] if "bpe" in names and others else []
 
     @property
-    def compared_sage(self) -> list[str]:
-        """Those of the compared that are readings of SaGe, pruned from BPE's pieces."""
-        return [name for name in self.compared if name in self.sage_readings]
-
-    @property
     def compared_models(self) -> list[str]:
         """The tokenizers whose scores are compared, BPE first; none without BPE."""
         return ["bpe", *(n for n in self.models if n != "bpe")] if "bpe" in self.models else []
-
-    @cached_property
-    def curve_languages(self) -> list[str]:
-        """Languages with learning curves: where a model predicts held-out lines."""
-        wanted = self.models and self.config.lm.pretrain.heldout_lines
-        return self._held_out(self.model_languages if wanted else [])
-
-    def _held_out(self, languages: Iterable[str]) -> list[str]:
-        """Return the languages with held-out lines among some."""
-        return [name for name in languages if self.language(name).heldout_lines]
-
-    @cached_property
-    def causal_languages(self) -> list[str]:
-        """Languages in which causal models are compared with BPE's on held-out lines."""
-        compared = len(self.compared_models) > 1
-        wanted = compared and self.config.lm.causal.seeds
-        return self._held_out(self.model_languages if wanted else [])
 
     @property
     def unseeded_controls(self) -> list[str]:
@@ -490,62 +424,9 @@ class Run:
         return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
 
     @property
-    def random_prunings(self) -> int:
-        """How many random prunings the claims rank SaGe among; 0 for none."""
-        compared = self.reproduces and "bpe" in self.tokenizers and self.sage_readings
-        return self.config.analysis.random_prunings if compared else 0
-
-    @cached_property
-    def seeds_of_controls(self) -> dict[str, list[str]]:
-        """Control -> its vocabularies, one a seed.
-
-        Whatever their names, those pruned at random are `random`, and those without the least
-        frequent pieces `frequency`.
-        """
-        found: dict[str, list[str]] = {}
-        for name in self.unseeded_controls:
-            control = self.tokenizer(name).method if name in self.simple_controls else name
-            found.setdefault(control, []).extend(self.with_seeds([name]))
-        return found
-
-    @property
     def simple_controls(self) -> list[str]:
         """Random pruning and the least frequent pieces: the controls that have causal models."""
         return self.pruned_from_bpe("random", "frequency")
-
-    @property
-    def further_controls(self) -> list[str]:
-        """The controls beside random pruning and the least frequent pieces."""
-        return [name for name in self.unseeded_controls if name not in self.simple_controls]
-
-    @property
-    def causal_tokenizers(self) -> list[str]:
-        """Tokenizers with causal models: those with masked ones, random and frequency."""
-        return list(dict.fromkeys([*self.models, *self.simple_controls]))
-
-    def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
-        """Return what causal models need, language by language, the seeds of a tokenizer together.
-
-        tokenizers: some of `causal_tokenizers`.
-        """
-        kinds = itertools.product(self.causal_languages, tokenizers, self.config.lm.causal.seeds)
-        return [
-            self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
-        ]
-
-    @cached_property
-    def ngram_languages(self) -> list[str]:
-        """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
-        wanted = self.config.analysis.ngram_lines and self._has_comparison
-        return self._held_out(self.languages if wanted else [])
-
-    def probe_files(self) -> list[str]:
-        """Return what the probes of all tokenizers answer, task by task."""
-        return [
-            self.result(f"analysis/{self.task(task).language}/probes/{tok}/{task}.parquet")
-            for task in self.probe_tasks
-            for tok in self.ordered_tokenizers
-        ]
 
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
@@ -556,82 +437,36 @@ class Run:
         stanza = self.tokenizer(tokenizer)
         return stanza.preset_title if stanza.method == "sage" else None
 
-    # --- What decides a vocabulary, and what its model card says
-
     @property
     def word_settings(self) -> Stanza:
         """How text becomes words, in the library and in every exported tokenizer."""
         words = self.config.vocabulary
         return {"normalization": words.normalization, "max_word_chars": words.max_word_chars}
 
-    def sage_parameters(self, tokenizer: str) -> Stanza:
-        """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
-        return self.config.sage_parameters(self.tokenizer(tokenizer))
-
-    def initial_size(self, tokenizer: str) -> int:
-        """Return the size of the vocabulary that a SaGe tokenizer is pruned from."""
-        usual = self.config.vocabulary.initial_size
-        return getattr(self.tokenizer(tokenizer), "initial_size", None) or usual
-
-    def initial(self, text: str, tokenizer: str, name: str) -> str:
-        """Return a file of the vocabulary that a tokenizer is pruned from."""
-        return self.result(f"vocab/{text}/{self._initial_name(tokenizer)}/{name}")
-
-    def _initial_name(self, tokenizer: str) -> str:
-        size = self.initial_size(tokenizer)
-        other = "" if size == self.config.vocabulary.initial_size else f".{size}"
-        return f"{self.tokenizer(tokenizer).initial_method}_initial{other}"
-
-    def contexts(self, tokenizer: str) -> str:
-        """Return what a SaGe tokenizer sees of contexts: `real`, `zero` or `shuffled`."""
-        return reading_settings(self.tokenizer(tokenizer).reading)["contexts"]
-
-    def embeddings(self, text: str, tokenizer: str) -> str | list[str]:
-        """Return the embeddings that a SaGe tokenizer starts from; none where they are zero."""
-        if self.contexts(tokenizer) == "zero":
-            return []
-        return self.result(f"embeddings/{text}/{self.start(tokenizer)}.npz")
-
-    def start(self, tokenizer: str) -> str:
-        """Return the name of the embeddings that a SaGe tokenizer starts from.
-
-        It says all that decides them beside the text, so tokenizers that start alike share them.
-        """
-        seed = self.sage_parameters(tokenizer)["seed"]
-        decoder = reading_settings(self.tokenizer(tokenizer).reading)["decoder"]
-        shuffled = ".shuffled" if self.contexts(tokenizer) == "shuffled" else ""
-        return f"{self._initial_name(tokenizer)}.{decoder}{shuffled}.seed{seed}"
-
-    def control_parameters(self, tokenizer: str) -> Stanza:
-        """What decides a control's vocabulary beside its method and its seed."""
-        stanza = self.tokenizer(tokenizer)
-        batch = self.config.sage.prune_batch if stanza.method == "frequency" else None
-        return {
-            "final_size": self.config.vocabulary.final_size,
-            "prune_batch": stanza.prune_batch or batch,
-        }
-
     # --- Files of the stages
 
     def vocabulary_files(self) -> list[str]:
         """Return the folder of every tokenizer, by its first file."""
-        pairs = itertools.product(self.languages, self.tokenizers)
-        return [self.result(f"vocab/{lang}/{tok}/tokenizer.json") for lang, tok in pairs]
+        return self.files("vocab/{lang}/{tok}/tokenizer.json", tok=self.tokenizers)
 
-    def analysis_files(self, tokenizers: Iterable[str], *names: str) -> list[str]:
+    def analysis_files(self, tokenizers: Sequence[str], *names: str) -> list[str]:
         """Return the measurements of some tokenizers on every text, text by text."""
         return [
-            self.result(f"analysis/{lang}/{corpus}/{tok}/{name}")
+            file
             for lang in self.languages
-            for corpus in self.corpora_of(lang)
-            for tok in tokenizers
-            for name in names
+            for file in self.files(
+                "analysis/{lang}/{corpus}/{tok}/{name}",
+                lang=[lang],
+                corpus=self.corpora_of(lang),
+                tok=tokenizers,
+                name=names,
+            )
         ]
 
     def model_files(self) -> list[str]:
         """Return the language model of every language and tokenizer in `lm.tokenizers`."""
-        pairs = itertools.product(self.model_languages, self.models)
-        return [self.result(f"models/{lang}/{tok}/model.safetensors") for lang, tok in pairs]
+        path = "models/{lang}/{tok}/model.safetensors"
+        return self.files(path, lang=self.model_languages, tok=self.models)
 
     def score_files(self, tasks: Iterable[str], form: str = "json") -> list[str]:
         """Return the scores of every model with every seed on some tasks.
@@ -649,41 +484,15 @@ class Run:
         """Seeds of the further pretrainings."""
         return self.config.lm.pretraining_seeds if self.models else []
 
-    def pretrained(self, wildcards: Any, name: str) -> str:
-        """Return a file of the model that a fine-tuning starts from: that of its seed, if any.
+    def pretrained(self, wildcards: Any) -> str:
+        """Return the folder of the model that a fine-tuning starts from: that of its seed, if any.
 
         wildcards: lang, tok and seed, as Snakemake gives them.
         """
-        folder = f"{wildcards.lang}/{wildcards.tok}"
+        named = f"{wildcards.lang}/{wildcards.tok}"
         if int(wildcards.seed) in self.pretraining_seeds:
-            return self.result(f"studies/pretraining/{folder}/{wildcards.seed}/{name}")
-        return self.result(f"models/{folder}/{name}")
-
-    def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
-        """Return what learning curves are drawn from, a model's further seeds together.
-
-        heldout and logs are of the models of some languages, language by language and tokenizer by
-        tokenizer; repeats and repeated_logs of all further pretrainings. floors are of the models'
-        tokenizers.
-        """
-        models = list(itertools.product(languages, self.models))
-        folders = [self.result(f"models/{lang}/{tok}") for lang, tok in models]
-        repeated = [
-            self.result(f"studies/pretraining/{lang}/{tok}/{seed}")
-            for lang, tok in models
-            for seed in self.pretraining_seeds
-        ]
-        return {
-            "heldout": [f"{folder}/heldout.parquet" for folder in folders],
-            "logs": [f"{folder}/training_log.parquet" for folder in folders],
-            "repeats": [f"{folder}/heldout.parquet" for folder in repeated],
-            "repeated_logs": [f"{folder}/training_log.parquet" for folder in repeated],
-            "floors": [
-                self.result(f"analysis/{lang}/floors/{tok}.parquet") for lang, tok in models
-            ],
-        }
-
-    # --- Language models
+            return self.result(f"studies/pretraining/{named}/{wildcards.seed}")
+        return self.result(f"models/{named}")
 
     @property
     def model_budget(self) -> Stanza:

@@ -9,6 +9,8 @@ from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
+from reproduction.run_studies import builds
+from reproduction.vocabularies import start
 
 # Of the numbers that the studies vary, those that the paper speaks of (Section 3).
 _VARIED = ("rerank_every-1", "retrain_every-1")
@@ -17,7 +19,7 @@ _VARIED = ("rerank_every-1", "retrain_every-1")
 def report_run(run: Run) -> Stanza:
     """Return what the report page and the reference page say of the run."""
     return {
-        "name": run.name,
+        "name": run.config.run,
         "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
         "presets": {name: run.preset(name) for name in run.tokenizers},
         "compared": run.compared,
@@ -51,23 +53,42 @@ def claims_run(run: Run) -> Stanza:
         "domains": {name: run.domain(name).language for name in run.domains},
         "tasks": {name: run.task(name).language for name in run.tasks},
         "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
-        "further_seeds": {name: run.further_seeds(name) for name in sage},
-        "starts": {name: run.start(name) for name in sage},
-        "controls": run.seeds_of_controls,
-        "random_prunings": run.random_prunings,
+        "further_seeds": {name: run.with_seeds([name])[1:] for name in sage},
+        "starts": {name: start(run, name) for name in sage},
+        "controls": _controls(run),
+        "random_prunings": random_prunings(run),
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.
         "lm_tokenizers": run.compared_models or run.models,
         "seeds": run.config.lm.finetune.seeds,
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
-        "constructed": list(filter(run.is_constructed, run.model_tasks)),
+        "constructed": list(filter(run.is_constructed, run.tasks if run.models else [])),
         "names": run.names,
         "study_languages": run.study_languages,
         "studies": {name: studied for name in sage if (studied := _studied(run, name))},
         "morpheme_languages": run.morpheme_languages,
         "budget": run.model_budget if run.models else None,
     }
+
+
+def random_prunings(run: Run) -> int:
+    """Return how many random prunings the claims rank SaGe among; 0 for none."""
+    compared = run.reproduces and "bpe" in run.tokenizers and run.sage_readings
+    return run.config.analysis.random_prunings if compared else 0
+
+
+def _controls(run: Run) -> dict[str, list[str]]:
+    """Return control -> its vocabularies, one a seed.
+
+    Whatever their names, those pruned at random are `random`, and those without the least
+    frequent pieces `frequency`.
+    """
+    found: dict[str, list[str]] = {}
+    for name in run.unseeded_controls:
+        control = run.tokenizer(name).method if name in run.simple_controls else name
+        found.setdefault(control, []).extend(run.with_seeds([name]))
+    return found
 
 
 def _studied(run: Run, tokenizer: str) -> Stanza | None:
@@ -78,19 +99,19 @@ def _studied(run: Run, tokenizer: str) -> Stanza | None:
         return None
     varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
     return {
-        "seeds": [f"{same[0]}.seed{seed}" for seed in run.config.studies.seeds],
+        "seeds": builds(run, same[0]),
         "varied": [f"{same[0]}.{change}" for change in _VARIED if change in varied],
     }
 
 
 def claims_studies(run: Run) -> list[str]:
     """Return the prunings of the studies that claims compare."""
+    path = "vocab/{lang}.sample1/{tok}/ablations.parquet"
     return [
-        run.result(f"vocab/{lang}.sample1/{name}/ablations.parquet")
+        file
         for studied in claims_run(run)["studies"].values()
         for names in studied.values()
-        for lang in run.study_languages
-        for name in names
+        for file in run.files(path, lang=run.study_languages, tok=names)
     ]
 
 

@@ -21,7 +21,7 @@
 
 # To count takes seconds, about as long as a process needs to start: one job counts on one text what
 # is wanted together, and no figure waits for vocabularies that it does not show.
-OF_READINGS = [f"{name}.seed{seed}" for name in run.readings for seed in run.config.studies.seeds]
+OF_READINGS = [build for name in run.readings for build in builds(run, name)]
 SAMPLES = [text for text in run.texts if text not in run.languages]
 # The simple controls that figures show as thin lines, and what no figure of fertility shows.
 THIN = [tok for tok in run.simple_controls if tok not in run.compared]
@@ -31,7 +31,7 @@ COUNTED = {
     "compared": (run.compared, run.languages),
     "thin": (THIN, run.languages),
     "others": (OTHERS, run.languages),
-    "seeds": ([tok for tok in run.judged if tok in run.reseeded], run.languages),
+    "seeds": ([tok for tok in run.pruned if tok in run.reseeded], run.languages),
     "sampled_bpe": (["bpe"], SAMPLES),
     "readings": (OF_READINGS, SAMPLES),
     "varied": ([tok for tok in run.studied if tok not in OF_READINGS], SAMPLES),
@@ -51,11 +51,10 @@ for group, (tokenizers, trained_on) in COUNTED.items():
             tokenizers=of_tokenizers("vocab/{lang}/{tok}/tokenizer.json", tokenizers),
             settings=of_tokenizers("vocab/{lang}/{tok}/tokenizer_config.json", tokenizers),
         output:
-            of_tokenizers("analysis/{lang}/{corpus}/{tok}/frequencies.parquet", tokenizers),
-            of_tokenizers("analysis/{lang}/{corpus}/{tok}/fertility.parquet", tokenizers),
-            of_tokenizers("analysis/{lang}/{corpus}/{tok}/neighbours.parquet", tokenizers),
-            of_tokenizers("analysis/{lang}/{corpus}/{tok}/lines.parquet", tokenizers),
-            of_tokenizers("analysis/{lang}/{corpus}/{tok}/summary.json", tokenizers),
+            *(
+                of_tokenizers("analysis/{lang}/{corpus}/{tok}/" + name, tokenizers)
+                for name in (*COUNTS, "summary.json")
+            ),
         log:
             result(f"logs/count_pieces/{{lang}}.{{corpus}}.{group}.log"),
         benchmark:
@@ -70,7 +69,7 @@ for group, (tokenizers, trained_on) in COUNTED.items():
         params:
             windows=run.config.analysis.windows,
             efficiency_lines=run.config.analysis.efficiency_lines,
-            seed=run.config.seed,
+            seed=run.seed,
             artefact=of_tokenizers("analysis/{lang}/{corpus}/{tok}", tokenizers),
             code=code_of("count_pieces.py"),
         script:
@@ -81,9 +80,9 @@ rule measure_rankings:
     """The losses of all pieces, taken anew at several batches of a finished pruning (Section 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
-        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
-        embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
+        pieces=initial_file("pieces.txt"),
+        model=initial_file("sentencepiece.model"),
+        embeddings=lambda wildcards: embeddings(run, wildcards.lang, wildcards.tok),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
     output:
         rankings=result("analysis/{lang}/train/{tok}/rankings.parquet"),
@@ -100,7 +99,7 @@ rule measure_rankings:
         mem_mb=memory(12000),
         runtime=240,
     params:
-        sage=lambda wildcards: run.sage_parameters(wildcards.tok),
+        sage=lambda wildcards: sage_parameters(run, wildcards.tok),
         every=run.config.analysis.ranking_every,
         code=code_of("measure_rankings.py"),
     script:
@@ -110,10 +109,8 @@ rule measure_rankings:
 rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
+        **tokenizer_files("vocab/{lang}/{tok}"),
         morphemes=lambda wildcards: run.source_files("morphology", wildcards.lang)[0],
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         agreement=result("analysis/{lang}/morphology/{tok}.json"),
         words=result("analysis/{lang}/morphology/{tok}.parquet"),
@@ -129,7 +126,7 @@ rule measure_morphology:
     params:
         **run.word_settings,
         format=lambda wildcards: run.source("morphology", wildcards.lang).format,
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"
@@ -138,11 +135,9 @@ rule measure_morphology:
 rule measure_ngrams:
     """Bits of held-out lines by Kneser-Ney n-grams of one tokenizer's pieces."""
     input:
+        **tokenizer_files("vocab/{lang}/{tok}"),
         words=result("corpus/{lang}.train.words.npz"),
         heldout=result("corpus/{lang}.heldout.txt.zst"),
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         ngrams=result("analysis/{lang}/ngrams/{tok}.parquet"),
     log:
@@ -159,7 +154,7 @@ rule measure_ngrams:
     params:
         **run.word_settings,
         sizes=run.config.analysis.ngram_lines,
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("measure_ngrams.py"),
     script:
         "../scripts/measure_ngrams.py"
@@ -168,10 +163,8 @@ rule measure_ngrams:
 rule train_vectors:
     """Skip-gram vectors of a final vocabulary in its own segmentation, with several seeds."""
     input:
+        **tokenizer_files("vocab/{lang}/{tok}"),
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         vectors=result("analysis/{lang}/vectors/{tok}.npz"),
     log:
@@ -199,12 +192,10 @@ rule train_vectors:
 rule probe_task:
     """What linear probes of one tokenizer's pieces, and of their vectors, answer to a task's rows."""
     input:
+        **tokenizer_files("vocab/{lang}/{tok}"),
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
         vectors=[result("analysis/{lang}/vectors/{tok}.npz")] if run.config.probes.seeds else [],
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         answers=result("analysis/{lang}/probes/{tok}/{task}.parquet"),
     log:
@@ -223,7 +214,7 @@ rule probe_task:
         **run.word_settings,
         kind=lambda wildcards: run.task(wildcards.task).probe_kind,
         heldout_rows=run.config.probes.heldout_rows,
-        seed=run.config.seed,
+        seed=run.seed,
         state_dir=state("probes/{lang}/{tok}/{task}"),
         code=code_of("probe_task.py"),
     script:
@@ -233,7 +224,7 @@ rule probe_task:
 rule assess_readings:
     """The paper's claims and the key quantities of every reading with every seed, in a language."""
     input:
-        measured=lambda wildcards: studies.readings_files(wildcards.lang),
+        measured=lambda wildcards: readings_files(run, wildcards.lang),
         paper=resource("paper_values.yaml"),
     output:
         readings=result("analysis/{lang}/readings.json"),
@@ -247,7 +238,7 @@ rule assess_readings:
         mem_mb=memory(4000),
         runtime=120,
     params:
-        **studies.readings_runs(),
+        **readings_runs(run),
         builds=[(name, seed) for name in run.readings for seed in run.config.studies.seeds],
         window=run.config.analysis.windows[0],
         state_dir=state("readings/{lang}"),

@@ -1,5 +1,5 @@
 # What all rule files share. `run` is the checked configuration and answers what rules ask of it
-# (workflow/reproduction/run.py), `studies` what the tables of studies compare.
+# (workflow/reproduction/run.py).
 #
 # What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/reproduce.md). What has
 # `localrule: True` runs where Snakemake runs, on a cluster, too: figures, tables and pages take seconds,
@@ -82,6 +82,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.artefacts import figures, tables
+    from reproduction.artefacts.shared import causal_files, curves
     from reproduction.artefacts.registry import (
         artefact_files,
         flat,
@@ -100,18 +101,29 @@ try:
         sources_table,
         substitutes,
     )
-    from reproduction.run import COUNTS, Run, memory
+    from reproduction.run import Run, memory
     from reproduction.run_report import (
         changes,
         claims_run,
         claims_studies,
+        random_prunings,
         reference_command,
         reference_tasks,
         reference_sources,
         report_run,
         texts,
     )
+    from reproduction.run_studies import builds, readings_files, readings_runs, study_files
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
+    from reproduction.vocabularies import (
+        COUNTS,
+        control_parameters,
+        embeddings,
+        initial,
+        sage_parameters,
+        trained,
+        word2vec,
+    )
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
 except ModuleNotFoundError as error:
@@ -126,7 +138,6 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-studies = run.studies
 result = run.result
 
 
@@ -145,11 +156,6 @@ def report_file(name):
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
 
 
-def of_each(path, tokenizers, languages=run.languages):
-    """A file of each of some tokenizers, language by language."""
-    return expand(result(path), lang=languages, tok=tokenizers)
-
-
 def of_tokenizers(path, tokenizers):
     """A file of each of some tokenizers; wildcards of texts stay."""
     return expand(result(path), tok=tokenizers, allow_missing=True)
@@ -164,18 +170,24 @@ def tokenizer_files(folder):
     }
 
 
+# What transformers loads a model from.
+OF_MODEL = {
+    "weights": "model.safetensors",
+    "configuration": "config.json",
+    "tokenizer": "tokenizer.json",
+    "tokenizer_configuration": "tokenizer_config.json",
+}
+
+
 def model_files(folder):
     """The files of a trained model: for transformers, and what was measured while it was trained."""
-    names = {
-        "weights": "model.safetensors",
-        "configuration": "config.json",
-        "tokenizer": "tokenizer.json",
-        "tokenizer_configuration": "tokenizer_config.json",
-        "log": "training_log.parquet",
-        "heldout": "heldout.parquet",
-        "card": "README.md",
-    }
-    return {key: result(f"{folder}/{name}") for key, name in names.items()}
+    measured = {"log": "training_log.parquet", "heldout": "heldout.parquet", "card": "README.md"}
+    return {key: result(f"{folder}/{name}") for key, name in (OF_MODEL | measured).items()}
+
+
+def pretrained(wildcards):
+    """The files of the model that a fine-tuning starts from."""
+    return {key: f"{run.pretrained(wildcards)}/{name}" for key, name in OF_MODEL.items()}
 
 
 def in_report(path, category):
@@ -219,6 +231,11 @@ def rows_of(split):
     )
 
 
+def initial_file(name):
+    """A file of the vocabulary that a tokenizer is pruned from, as a function of wildcards."""
+    return lambda wildcards: initial(run, wildcards.lang, wildcards.tok, name)
+
+
 def seed_of(wildcards):
     """The seed of a tokenizer: its own, or the run's."""
     seed = run.tokenizer(wildcards.tok).seed
@@ -234,7 +251,7 @@ def external_files(wildcards):
 
 def word2vec_threads(wildcards):
     """The threads that train embeddings on a text; gensim repeats itself with one."""
-    settings = run.word2vec(wildcards.lang)
+    settings = word2vec(run, wildcards.lang)
     return 2 if settings["trainer"] == "blocks" else settings["workers"]
 
 
@@ -390,8 +407,8 @@ wildcard_constraints:
     tok=any_of(
         [
             *run.tokenizers,
-            *run.trained("bpe"),
-            *run.trained("unigram"),
+            *trained(run, "bpe"),
+            *trained(run, "unigram"),
             *run.reseeded,
             *run.studied,
         ]

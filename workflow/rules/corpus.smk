@@ -59,7 +59,7 @@ rule sample_corpus:
         lines=lambda wildcards: run.language(wildcards.lang).lines,
         heldout_lines=lambda wildcards: run.language(wildcards.lang).heldout_lines,
         shuffle=lambda wildcards: run.language(wildcards.lang).shuffle,
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("sample_corpus.py"),
     script:
         "../scripts/sample_corpus.py"
@@ -84,7 +84,7 @@ rule sample_again:
         runtime=60,
     params:
         lines=run.config.studies.lines,
-        seed=lambda wildcards: run.config.seed + int(wildcards.number),
+        seed=lambda wildcards: run.seed + int(wildcards.number),
         code=code_of("sample_again.py"),
     script:
         "../scripts/sample_again.py"
@@ -111,7 +111,7 @@ rule extract_domain:
         language=lambda wildcards: run.domain(wildcards.domain).language,
         lines=lambda wildcards: run.domain(wildcards.domain).lines,
         min_words=run.config.corpus.min_words,
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("extract_domain.py"),
     script:
         "../scripts/extract_domain.py"

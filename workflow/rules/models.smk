@@ -49,7 +49,7 @@ rule build_shards:
         questions={
             "lines": run.config.lm.pretrain.heldout_lines,
             "rate": run.config.lm.pretrain.mask_rate,
-            "seed": run.config.seed,
+            "seed": run.seed,
         },
         artefact=result("shards/{lang}/{tok}"),
         code=version_of("lm.shards"),
@@ -85,10 +85,10 @@ rule pretrain_model:
     params:
         settings=decisive("lm.pretrain", *FREE),
         free=free("pretrain", *FREE),
-        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
+        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.config.run})",
         # For the card. What depends on the output is not compared with the last run's.
         text=lambda wildcards, output: text_of(run, wildcards.lang),
-        seed=run.config.seed,
+        seed=run.seed,
         state_dir=state("models/{lang}/{tok}"),
         artefact=result("models/{lang}/{tok}"),
         code=version_of("lm.pretrain"),
@@ -104,7 +104,7 @@ use rule pretrain_model as repeat_pretraining with:
     benchmark:
         result("benchmarks/repeat_pretraining/{lang}.{tok}.{seed}.tsv")
     params:
-        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({run.name})",
+        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({run.config.run})",
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("studies/pretraining/{lang}/{tok}/{seed}"),
         artefact=result("studies/pretraining/{lang}/{tok}/{seed}"),
@@ -168,10 +168,7 @@ rule train_causal:
 rule finetune_model:
     """One model, fine-tuned and scored on one task with one seed."""
     input:
-        weights=lambda wildcards: run.pretrained(wildcards, "model.safetensors"),
-        configuration=lambda wildcards: run.pretrained(wildcards, "config.json"),
-        tokenizer=lambda wildcards: run.pretrained(wildcards, "tokenizer.json"),
-        tokenizer_configuration=lambda wildcards: run.pretrained(wildcards, "tokenizer_config.json"),
+        unpack(pretrained),
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
     output:

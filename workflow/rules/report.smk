@@ -16,6 +16,10 @@ REFERENCE = [
     for one in registered(run)
     if one.is_in(run) and (not run.models or one.of_models or one.target(run) == "downstream")
 ]
+# The tokenizers of which it has all.
+KEPT = [] if run.models else run.compared
+# The tokenizers that the claims are about, and BPE, which they are set against.
+JUDGED = [*run.of_method("bpe"), *run.pruned]
 # What retrieved texts are.
 DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
@@ -68,26 +72,22 @@ rule build_claims:
     what pruning at random gives.
     """
     input:
-        initial=of_each("vocab/{lang}/{tok}/pieces.txt", ["bpe_initial"]),
-        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.judged),
-        analysis=run.analysis_files(run.judged, *COUNTS),
+        initial=run.files("vocab/{lang}/bpe_initial/pieces.txt"),
+        pieces=run.files("vocab/{lang}/{tok}/pieces.txt", tok=JUDGED),
+        analysis=run.analysis_files(JUDGED, *COUNTS),
         words=[
             result(f"corpus/{lang}.{corpus}.words.npz")
             for lang in run.languages
             for corpus in run.corpora_of(lang)
         ],
-        rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.sage_readings),
-        boundaries=of_each(
-            "analysis/{lang}/morphology/{tok}.parquet", run.judged, run.morpheme_languages
+        rankings=run.files("analysis/{lang}/train/{tok}/rankings.parquet", tok=run.sage_readings),
+        boundaries=run.files(
+            "analysis/{lang}/morphology/{tok}.parquet", lang=run.morpheme_languages, tok=JUDGED
         ),
-        random=[
-            result(f"analysis/{lang}/random_prunings.parquet")
-            for lang in run.languages
-            if run.random_prunings
-        ],
+        random=run.files("analysis/{lang}/random_prunings.parquet") if random_prunings(run) else [],
         studies=claims_studies(run),
         scores=run.score_files(run.tasks),
-        curves=list(itertools.chain(*run.curves(run.model_languages).values())),
+        curves=flat(curves(run, run.model_languages)),
         predictions=run.score_files(run.tasks, "predictions.parquet"),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
@@ -170,7 +170,7 @@ rule build_report:
         tables=artefact_files(run, TABLES, "html"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
-        corpora=[result(f"corpus/{lang}.txt.zst") for lang in OWN_LANGUAGES],
+        corpora=run.files("corpus/{lang}.txt.zst", lang=OWN_LANGUAGES),
         template=report_file("report.html.jinja" if run.reproduces else "own.html.jinja"),
         parts=[
             report_file(f"{name}.html.jinja")
@@ -192,7 +192,7 @@ rule build_report:
     conda:
         "../../envs/paper.yaml"
     params:
-        title=f"SaGe, run {run.name}",
+        title=f"SaGe, run {run.config.run}",
         languages=run.languages,
         corpora=OWN_LANGUAGES,
         figures=FIGURES,
@@ -223,16 +223,18 @@ rule build_reference:
             )
             for text in texts(run)
         ],
-        tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
-        cards=of_each("vocab/{lang}/{tok}/README.md", [] if run.models else run.compared),
-        prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
+        tokenizers=run.files("vocab/{lang}/{tok}/tokenizer.json", tok=KEPT),
+        cards=run.files("vocab/{lang}/{tok}/README.md", tok=KEPT),
+        prunings=run.files(
+            "vocab/{lang}/{tok}/ablations.parquet", tok=[] if run.models else run.pruned
+        ),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)
         ],
         models=run.model_files(),
-        scores=run.score_files(run.model_tasks),
-        causal=run.causal_files(run.causal_tokenizers),
+        scores=run.score_files(run.tasks),
+        causal=causal_files(run),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
     output:

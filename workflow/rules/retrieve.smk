@@ -31,7 +31,7 @@ rule retrieve_corpus:
     params:
         **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
         sample=lambda wildcards: dump_sample(run, wildcards.lang),
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
@@ -55,7 +55,7 @@ rule retrieve_morphemes:
         runtime=1440,
     params:
         **retrieved(lambda wildcards: run.source("morphology", wildcards.lang)),
-        seed=run.config.seed,
+        seed=run.seed,
         code=code_of("retrieve_source.py"),
     script:
         "../scripts/retrieve_source.py"

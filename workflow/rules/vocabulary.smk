@@ -29,7 +29,7 @@ rule train_bpe:
     benchmark:
         result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.trained("bpe")),
+        tok=any_of(trained(run, "bpe")),
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -95,7 +95,7 @@ use rule train_bpe as train_unigram with:
     benchmark:
         result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.trained("unigram")),
+        tok=any_of(trained(run, "unigram")),
     resources:
         mem_mb=memory(16000),
         runtime=240,
@@ -137,9 +137,9 @@ rule prune_control:
     """The initial vocabulary, pruned without contexts: at random, or by counts."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        pieces=initial_file("pieces.txt"),
         # For its merges, where the method needs them.
-        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
+        model=initial_file("sentencepiece.model"),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -156,7 +156,7 @@ rule prune_control:
         runtime=120,
     params:
         method=lambda wildcards: run.tokenizer(wildcards.tok).method,
-        pruning=lambda wildcards: run.control_parameters(wildcards.tok),
+        pruning=lambda wildcards: control_parameters(run, wildcards.tok),
         seed=seed_of,
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
@@ -243,7 +243,7 @@ rule train_embeddings:
     params:
         decoder="{decoder}",
         contexts=lambda wildcards: wildcards.contexts.removeprefix(".") or "real",
-        word2vec=lambda wildcards: run.word2vec(wildcards.lang),
+        word2vec=lambda wildcards: word2vec(run, wildcards.lang),
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}"),
         artefact=result("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz"),
@@ -256,10 +256,10 @@ rule build_sage:
     """SaGe: prune the initial vocabulary to the final size (paper, Section 3, Algorithm 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        pieces=initial_file("pieces.txt"),
         # For its merges, where the decoder is `merges`: then it is BPE's.
-        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
-        embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
+        model=initial_file("sentencepiece.model"),
+        embeddings=lambda wildcards: embeddings(run, wildcards.lang, wildcards.tok),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -278,8 +278,8 @@ rule build_sage:
         mem_mb=memory(12000),
         runtime=480,
     params:
-        sage=lambda wildcards: run.sage_parameters(wildcards.tok),
-        word2vec=lambda wildcards: run.word2vec(wildcards.lang),
+        sage=lambda wildcards: sage_parameters(run, wildcards.tok),
+        word2vec=lambda wildcards: word2vec(run, wildcards.lang),
         words=run.word_settings,
         state_dir=state("sage/{lang}/{tok}"),
         artefact=result("vocab/{lang}/{tok}"),
@@ -293,10 +293,10 @@ rule write_cards:
     in no other job of a vocabulary, so none is made again because one of them changes.
     """
     input:
-        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.tokenizers),
+        pieces=run.files("vocab/{lang}/{tok}/pieces.txt", tok=run.tokenizers),
         source=run.descriptions(run.languages),
     output:
-        of_each("vocab/{lang}/{tok}/README.md", run.tokenizers),
+        run.files("vocab/{lang}/{tok}/README.md", tok=run.tokenizers),
     log:
         result("logs/write_cards.log"),
     localrule: True

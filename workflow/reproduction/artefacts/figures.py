@@ -7,16 +7,25 @@ from typing import Any
 
 from reproduction.artefacts.registry import Run, figure, paper_values
 from reproduction.artefacts.shared import (
+    causal_files,
     causal_parameters,
+    causal_tokenizers,
+    compared_sage,
     curve_baseline,
+    curve_languages,
+    curves,
     evidence_target,
+    further_controls,
     has_evidence,
     labels_of,
     language_titles,
     measured_texts,
+    ngram_languages,
+    ordered_tokenizers,
     without_contexts,
 )
 from reproduction.paper.measures import FEWEST_SEEDS
+from reproduction.vocabularies import contexts
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -28,8 +37,8 @@ BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
 
 def _controls_of(run: Run, sage: str) -> dict[str, str]:
     """Return the controls that a version of SaGe is drawn with, and what they are called."""
-    counts = [name for name in run.further_controls if run.tokenizer(name).preset == "counts"]
-    blind = {name: BLIND[run.contexts(name)] for name in without_contexts(run, sage)}
+    counts = [name for name in further_controls(run) if run.tokenizer(name).preset == "counts"]
+    blind = {name: BLIND[contexts(run, name)] for name in without_contexts(run, sage)}
     return labels_of(run, counts) | blind
 
 
@@ -64,16 +73,16 @@ def _drawn_with_controls(run: Run) -> list[str]:
     too few random prunings.
     """
     drawn = run.with_seeds(run.pruned_from_bpe("random"))
-    return run.compared_sage if run.reproduces and len(drawn) >= FEWEST_SEEDS else []
+    return compared_sage(run) if run.reproduces and len(drawn) >= FEWEST_SEEDS else []
 
 
 @figure(
     "paper",
     when=_drawn_with_controls,
-    legend=lambda run: ["bpe", *run.compared_sage],
+    legend=lambda run: ["bpe", *compared_sage(run)],
     settings=lambda run: {
-        "labels": labels_of(run, run.compared_sage),
-        "controls": {name: _controls_of(run, name) for name in run.compared_sage},
+        "labels": labels_of(run, compared_sage(run)),
+        "controls": {name: _controls_of(run, name) for name in compared_sage(run)},
         "languages": language_titles(run, run.languages),
     },
     claims="claims.json",
@@ -237,12 +246,12 @@ def figure_domains(fertility: Panels, neighbours: Panels, **files: Any) -> None:
 
 @figure(
     "intrinsic",
-    legend=lambda run: run.ordered_tokenizers,
+    legend=ordered_tokenizers,
     settings=lambda run: {
         "texts": measured_texts(run),
-        "labels": run.labels(run.ordered_tokenizers),
+        "labels": run.labels(ordered_tokenizers(run)),
     },
-    summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
+    summaries=lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
 )
 def figure_tokenizers(
     summaries: Sequence[str],
@@ -265,8 +274,8 @@ def figure_tokenizers(
 @figure(
     "intrinsic",
     of_models=True,
-    languages=lambda run: run.ngram_languages,
-    tokenizers=lambda run: run.ordered_tokenizers,
+    languages=ngram_languages,
+    tokenizers=ordered_tokenizers,
     settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
     ngrams="analysis/{lang}/ngrams/{tok}.parquet",
 )
@@ -288,9 +297,9 @@ def figure_ngrams(ngrams: Panels, **files: Any) -> None:
     evidence_target,
     of_models=True,
     when=has_evidence,
-    legend=lambda run: run.ordered_tokenizers,
+    legend=ordered_tokenizers,
     settings=lambda run: {
-        "labels": run.labels(run.ordered_tokenizers),
+        "labels": run.labels(ordered_tokenizers(run)),
         "baseline": run.labels(["bpe"])[0],
     },
     table="tables/table_evidence.csv",
@@ -312,19 +321,19 @@ def figure_evidence(table: str, **files: Any) -> None:
 
 @figure(
     "downstream",
-    when=lambda run: run.curve_languages,
+    when=curve_languages,
     tokenizers=lambda run: run.models,
     settings=lambda run: {
         **causal_parameters(run),
-        "causal_labels": run.labels(run.causal_tokenizers),
+        "causal_labels": run.labels(causal_tokenizers(run)),
         "compared": run.labels(run.models),
-        "titles": run.titles(run.curve_languages),
-        "labels": run.labels(run.ordered_tokenizers),
+        "titles": run.titles(curve_languages(run)),
+        "labels": run.labels(ordered_tokenizers(run)),
         "baseline": curve_baseline(run),
         "seed": run.seed,
     },
-    models=lambda run: run.curves(run.curve_languages),
-    causal=lambda run: run.causal_files(run.causal_tokenizers),
+    models=lambda run: curves(run, curve_languages(run)),
+    causal=causal_files,
 )
 def figure_learning_curves(
     models: Mapping[str, Sequence[str]],
@@ -363,7 +372,7 @@ def figure_learning_curves(
 @figure(
     "paper",
     tokenizers=lambda run: run.sage_readings,
-    settings=lambda run: {"labels": run.labels(run.ordered_tokenizers)},
+    settings=lambda run: {"labels": run.labels(ordered_tokenizers(run))},
     rankings="analysis/{lang}/train/{tok}/rankings.parquet",
     paper=paper_values,
 )

@@ -8,15 +8,34 @@ from typing import Any
 
 from reproduction.artefacts.registry import Run, Table, artefact_files, paper_values, table
 from reproduction.artefacts.shared import (
+    causal_files,
     causal_parameters,
+    causal_tokenizers,
+    compared_sage,
     curve_baseline,
+    curve_languages,
+    curves,
     evidence_target,
+    further_controls,
     has_evidence,
     labels_of,
     language_titles,
     measured_texts,
+    ngram_languages,
+    ordered_tokenizers,
+    paper_tokenizers,
     without_contexts,
 )
+from reproduction.run_studies import (
+    reading_rows,
+    sensitivity_files,
+    sensitivity_rows,
+    sensitivity_run,
+    stability_files,
+    stability_rows,
+    study_files,
+)
+from reproduction.vocabularies import contexts, start
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -29,8 +48,8 @@ Tasks = Sequence[Mapping[str, Any]]
 def _titles_of_controls(run: Run) -> dict[str, str]:
     """Return what a table calls the controls of a run."""
     short = {"random": "random", "frequency": "least frequent"}
-    kept = {name: title for name, title in short.items() if name in run.seeds_of_controls}
-    return kept | labels_of(run, run.further_controls)
+    kept = {name: title for name, title in short.items() if run.pruned_from_bpe(name)}
+    return kept | labels_of(run, further_controls(run))
 
 
 def _differences(run: Run) -> list[str]:
@@ -122,11 +141,7 @@ def table_controls(
         },
         "drawn": run.labels(run.pruned_from_bpe("random")),
     },
-    ablations=lambda run: [
-        run.result(f"vocab/{lang}/{tok}/ablations.parquet")
-        for lang in run.languages
-        for tok in run.pruned
-    ],
+    ablations=lambda run: run.files("vocab/{lang}/{tok}/ablations.parquet", tok=run.pruned),
 )
 def table_overlap(
     ablations: Sequence[str],
@@ -199,7 +214,7 @@ def table_examples(
 @table(
     "intrinsic",
     languages=_with_examples,
-    tokenizers=lambda run: run.compared_sage,
+    tokenizers=compared_sage,
     settings=lambda run: {
         **run.word_settings,
         "languages": _with_examples(run),
@@ -277,12 +292,12 @@ def table_frequencies(
     "intrinsic",
     when=lambda run: True,
     languages=lambda run: run.morpheme_languages,
-    tokenizers=lambda run: run.ordered_tokenizers,
+    tokenizers=ordered_tokenizers,
     settings=lambda run: {
         "texts": measured_texts(run),
-        "labels": run.labels(run.ordered_tokenizers),
+        "labels": run.labels(ordered_tokenizers(run)),
     },
-    summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
+    summaries=lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
     morphology="analysis/{lang}/morphology/{tok}.json",
 )
 def table_tokenizers(
@@ -316,7 +331,7 @@ def table_tokenizers(
 def _made_here(run: Run) -> list[str]:
     """Return the tokenizers that have a piece for each character they know; others may not."""
     external = run.of_method("external")
-    return [name for name in run.ordered_tokenizers if name not in external]
+    return [name for name in ordered_tokenizers(run) if name not in external]
 
 
 @table(
@@ -352,7 +367,7 @@ def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets) ->
             "word2vec": run.section("word2vec"),
             "tokenizer_settings": {
                 name: run.tokenizer(name).model_dump(exclude={"label", "method"})
-                for name in run.paper_tokenizers
+                for name in paper_tokenizers(run)
                 if run.tokenizer(name).method == "sage"
             },
             "seed": run.seed,
@@ -446,8 +461,8 @@ def _fine_tuned_from(run: Run) -> int:
 def _logs_of_compared(run: Run) -> list[str]:
     """Return the training logs of all models that are fine-tuned on compared tasks."""
     languages = {run.task(name).language for name in _compared_tasks(run)}
-    curves = run.curves(name for name in run.model_languages if name in languages)
-    return [*curves["logs"], *curves["repeated_logs"]]
+    drawn = curves(run, [name for name in run.model_languages if name in languages])
+    return [*drawn["logs"], *drawn["repeated_logs"]]
 
 
 @table(
@@ -548,8 +563,8 @@ def table_hyperparameters_finetuning(
 @table(
     "intrinsic",
     of_models=True,
-    languages=lambda run: run.ngram_languages,
-    tokenizers=lambda run: run.ordered_tokenizers,
+    languages=ngram_languages,
+    tokenizers=ordered_tokenizers,
     settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
     ngrams="analysis/{lang}/ngrams/{tok}.parquet",
 )
@@ -584,17 +599,30 @@ def _probed(run: Run) -> list[dict[str, Any]]:
     ]
 
 
+def _probe_answers(run: Run) -> list[str]:
+    """Return what the probes of all tokenizers answer, task by task."""
+    return [
+        file
+        for task in run.probe_tasks
+        for file in run.files(
+            f"analysis/{{lang}}/probes/{{tok}}/{task}.parquet",
+            lang=[run.task(task).language],
+            tok=ordered_tokenizers(run),
+        )
+    ]
+
+
 @table(
     evidence_target,
     of_models=True,
     when=has_evidence,
-    languages=lambda run: run.ngram_languages,
-    tokenizers=lambda run: run.ordered_tokenizers,
+    languages=ngram_languages,
+    tokenizers=ordered_tokenizers,
     memory=6000,
     settings=lambda run: {
         **causal_parameters(run),
-        "labels": run.labels(run.ordered_tokenizers),
-        "compared": run.labels(run.causal_tokenizers),
+        "labels": run.labels(ordered_tokenizers(run)),
+        "compared": run.labels(causal_tokenizers(run)),
         "controls": run.labels(run.simple_controls),
         "tasks": _probed(run),
         "seeds": run.config.probes.seeds,
@@ -603,12 +631,12 @@ def _probed(run: Run) -> list[dict[str, Any]]:
         "seed": run.seed,
     },
     ngrams="analysis/{lang}/ngrams/{tok}.parquet",
-    probes=lambda run: run.probe_files(),
-    causal=lambda run: run.causal_files(run.causal_tokenizers),
+    probes=_probe_answers,
+    causal=causal_files,
     differences=_differences,
     curves=lambda run: (
         artefact_files(run, ["table_learning_curves"], "csv")
-        if run.curve_languages and len(run.compared_models) > 1
+        if curve_languages(run) and len(run.compared_models) > 1
         else []
     ),
     paper=paper_values,
@@ -662,16 +690,16 @@ def table_evidence(
 
 @table(
     "downstream",
-    when=lambda run: run.curve_languages,
+    when=curve_languages,
     legend=lambda run: run.models,
     settings=lambda run: {
-        "titles": run.titles(run.curve_languages),
+        "titles": run.titles(curve_languages(run)),
         "compared": run.labels(run.models),
         "baseline": curve_baseline(run),
         "pretrain": run.model_budget["pretrain"],
         "seed": run.seed,
     },
-    models=lambda run: run.curves(run.curve_languages),
+    models=lambda run: curves(run, curve_languages(run)),
 )
 def table_learning_curves(
     models: Mapping[str, Sequence[str]],
@@ -707,15 +735,15 @@ def table_learning_curves(
 
 @table(
     "paper",
-    legend=lambda run: run.paper_tokenizers,
+    legend=paper_tokenizers,
     settings=lambda run: {
         "benchmarks": run.result("benchmarks"),
         "languages": language_titles(run, run.languages),
-        "tokenizers": labels_of(run, run.paper_tokenizers),
+        "tokenizers": labels_of(run, paper_tokenizers(run)),
         "starts": {
-            n: run.start(n)
-            for n in run.paper_tokenizers
-            if run.tokenizer(n).method == "sage" and run.contexts(n) != "zero"
+            n: start(run, n)
+            for n in paper_tokenizers(run)
+            if run.tokenizer(n).method == "sage" and contexts(run, n) != "zero"
         },
         "budget": run.model_budget if run.models else None,
         "tasks": _columns(run, run.tasks),
@@ -725,7 +753,7 @@ def table_learning_curves(
         *run.analysis_files(run.tokenizers, "summary.json"),
         *run.model_files(),
         *run.score_files(run.tasks),
-        *run.studies.files(),
+        *study_files(run),
     ],
 )
 def table_costs(
@@ -752,7 +780,7 @@ def table_costs(
 @table(
     "studies",
     languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": run.studies.rows()},
+    settings=lambda run: {"rows": reading_rows(run)},
     readings="analysis/{lang}/readings.json",
 )
 def table_readings(
@@ -780,10 +808,10 @@ def table_readings(
     "studies",
     when=lambda run: run.varied,
     settings=lambda run: {
-        "rows": run.studies.stability_rows(),
+        "rows": stability_rows(run),
         "sizes": [run.config.vocabulary.initial_size, run.config.vocabulary.final_size],
     },
-    vocabularies=lambda run: run.studies.stability_files(),
+    vocabularies=stability_files,
 )
 def table_stability(
     vocabularies: Sequence[str],
@@ -804,12 +832,12 @@ def table_stability(
     "studies",
     when=lambda run: any(run.varied.values()),
     settings=lambda run: {
-        "study": run.studies.sensitivity_run(),
-        "rows": run.studies.sensitivity_rows(),
+        "study": sensitivity_run(run),
+        "rows": sensitivity_rows(run),
         "titles": language_titles(run, run.languages),
         "window": run.config.analysis.windows[0],
     },
-    builds=lambda run: run.studies.sensitivity_files(),
+    builds=sensitivity_files,
 )
 def table_sensitivity(
     builds: Sequence[str],
