@@ -15,8 +15,8 @@ PAPER = read_claims(VALUES)
 
 def results(folder: Path, **changes) -> Results:
     """A run in English, with BPE and the printed SaGe, without models."""
-    usual = {"languages": ["en"], "domains": {}, "tasks": {}, "lm_tokenizers": [], "seeds": [1]}
-    usual |= {"tokenizers": {"bpe": None, "sage": "printed"}, "seed": 1}
+    tokenizers = {"bpe": None, "sage": "printed"}
+    usual = {"languages": ["en"], "tokenizers": tokenizers, "seed": 1, "seeds": [1]}
     return Results(folder, **usual | changes)
 
 

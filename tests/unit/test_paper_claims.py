@@ -115,7 +115,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
         tokenizer = {"train_embeddings": ".greedy.seed1", "build_sage": ".sage"}.get(rule, "")
-        path = folder / f"benchmarks/{rule}/en{tokenizer}.tsv"
+        path = root / f"benchmarks/{rule}/en{tokenizer}.tsv"
         path.parent.mkdir(parents=True)
         path.write_text(f"s\th:m:s\n{taken}\t0:00:01\n", encoding="utf-8")
     return folder
@@ -133,7 +133,6 @@ def run(written: Path, tmp_path: Path) -> Results:
         lm_tokenizers=["bpe", "sage"],
         seeds=[1, 2],
         names={"en": "English", "quora": "questions"},
-        benchmarks=tmp_path / "benchmarks",
     )
 
 
@@ -826,8 +825,7 @@ NO_VALUES = {"seeds": ["printed.seed1"], "varied": []}
         ({}, "ratio_lower", "tr", "languages has no tr"),
         ({}, "whole_words_more_legal", "en", "domains has no legal"),
         ({"tokenizers": {"sage": "printed"}}, "ratio_lower", "en", "tokenizers has no bpe"),
-        ({"benchmarks": None}, "cost_ratio", "en", "keeps no benchmarks"),
-        ({"benchmarks": Path("none")}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
+        ({"folder": Path("none")}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
         ({}, "cost_hours", "en", "another engine"),
         ({}, "tokens_bpe", "en", "the paper's own text"),
         ({"budget": {"pretrain": {"layers": 2}}}, "score_mrpc_sage", "en", "layers is 2, there 24"),

@@ -34,7 +34,7 @@ def run(tmp_path: Path) -> Results:
     for name, lines in LINES.items():
         WordCorpus.from_lines(lines, normalizer).save(tmp_path / f"corpus/en.{name}.words.npz")
     names = {"bpe": None, "draw": "printed"}
-    return Results(tmp_path, ["en"], {"quora": "en"}, {}, names, [], [], 1)
+    return Results(tmp_path, ["en"], names, seed=1, domains={"quora": "en"})
 
 
 def draw(run: Results, draws: int):

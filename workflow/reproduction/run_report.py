@@ -48,7 +48,6 @@ def claims_run(run: Run) -> Stanza:
     sage = run.sage_readings
     return {
         "folder": run.result(""),
-        "benchmarks": run.result("benchmarks"),
         "languages": run.languages,
         "domains": {name: run.domain(name).language for name in run.domains},
         "tasks": {name: run.task(name).language for name in run.tasks},

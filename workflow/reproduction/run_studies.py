@@ -106,11 +106,7 @@ def _claims(run: Run, tokenizers: dict[str, str], sample: str = "") -> Stanza:
     return {
         "folder": run.result(""),
         "languages": run.study_languages,
-        "domains": {},
-        "tasks": {},
         "tokenizers": {"bpe": None, **tokenizers},
-        "lm_tokenizers": [],
-        "seeds": [],
         "seed": run.seed,
         "names": run.names,
         "sample": sample,

@@ -1,18 +1,16 @@
 """Adapter of rule assess_readings."""
 
-from pathlib import Path
-
 from reproduction.job import job
 from reproduction.paper.claims_inputs import Results
 from reproduction.paper.studies import assess_readings
 
 with job(snakemake):
-    params, folder = snakemake.params, Path(snakemake.params.study["folder"])
+    params = snakemake.params
     assess_readings(
         snakemake.wildcards.lang,
-        Results(**{**params.study, "folder": folder}),
+        Results(**params.study),
         params.builds,
-        Results(**{**params.run, "folder": folder}) if params.run else None,
+        Results(**params.run) if params.run else None,
         values=snakemake.input.paper,
         window=params.window,
         output=snakemake.output.readings,

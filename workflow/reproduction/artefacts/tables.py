@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from reproduction.artefacts.registry import Run, Table, artefact_files, paper_values, table
@@ -853,5 +852,4 @@ def table_sensitivity(
     from reproduction.paper import tables_studies
     from reproduction.paper.claims_inputs import Results
 
-    measured = Results(**{**study, "folder": Path(study["folder"])})
-    return tables_studies.table_sensitivity(measured, rows, **given)
+    return tables_studies.table_sensitivity(Results(**study), rows, **given)

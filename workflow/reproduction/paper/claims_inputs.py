@@ -37,50 +37,42 @@ TRAIN = "train"
 class Results:
     """What a run has measured and where it is, by its settings as far as claims need them.
 
-    folder: `results/{run}`. domains, tasks: name -> language.
-    tokenizers: name -> preset of a SaGe tokenizer, or None.
-    further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
-        tokenizer -> name of the embeddings that it starts from.
-    controls: control -> its vocabularies, pruned without contexts; one a seed.
-    random_prunings: how many random prunings SaGe is ranked among; 0 for none.
-    lm_tokenizers: those with language models; empty if models are off. model_languages: languages
-        that have them. seeds: of fine-tuning.
-    pretraining_seeds: of further pretrainings beside the run's own models.
-    constructed: the tasks whose examples are constructed, instead of a real set.
-    names: language, domain or task -> what it is called.
-    benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
-    budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
-    studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
-        training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
-        and another number. study_languages: languages with studies.
-    morpheme_languages: those with a list of segmented words.
-    paper_texts: language and corpus of the texts that are those the paper names.
-    sample: `.sample1` for what was made of that sample of each training corpus.
+    `run_report.claims_run` tells it of a whole run, `run_studies.readings_runs` of the studies.
     """
 
-    folder: Path
+    folder: Path | str  # results/{run}
     languages: Sequence[str]
-    domains: Mapping[str, str]
-    tasks: Mapping[str, str]
-    tokenizers: Mapping[str, str | None]
-    lm_tokenizers: Sequence[str]
-    seeds: Sequence[int]
+    tokenizers: Mapping[str, str | None]  # name -> preset of a SaGe tokenizer, or None
     seed: int
-    constructed: Collection[str] = ()
+    # Language, domain or task -> what it is called.
     names: Mapping[str, str] = field(default_factory=dict)
-    benchmarks: Path | None = None
-    pretraining_seeds: Sequence[int] = ()
-    budget: Mapping[str, Any] | None = None
+    # `.sample1` for what was made of that sample of each training corpus.
     sample: str = ""
-    random_prunings: int = 0
-    controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    domains: Mapping[str, str] = field(default_factory=dict)  # name -> language
+    paper_texts: Collection[tuple[str, str]] = ()  # language and corpus of those the paper names
+    morpheme_languages: Collection[str] = ()  # those with a list of segmented words
+
+    # SaGe tokenizer -> those that are the same with another seed.
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    # SaGe tokenizer -> name of the embeddings that it starts from.
+    starts: Mapping[str, str] = field(default_factory=dict)
+    # SaGe tokenizer -> what the studies make of the same reading on a sample of each training
+    # corpus: `seeds`, its builds with each seed, and `varied`, with the first and another number.
     studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     study_languages: Collection[str] = ()
+    # Control -> its vocabularies, pruned without contexts; one a seed.
+    controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    random_prunings: int = 0  # how many SaGe is ranked among
+
+    # Language models; none where `lm_tokenizers`, those that have them, are none.
+    lm_tokenizers: Sequence[str] = ()
     model_languages: Collection[str] = ()
-    starts: Mapping[str, str] = field(default_factory=dict)
-    morpheme_languages: Collection[str] = ()
-    paper_texts: Collection[tuple[str, str]] = ()
+    tasks: Mapping[str, str] = field(default_factory=dict)  # name -> language
+    constructed: Collection[str] = ()  # the tasks whose examples are, instead of a real set
+    seeds: Sequence[int] = ()  # of fine-tuning
+    pretraining_seeds: Sequence[int] = ()  # of further pretrainings beside the run's own models
+    budget: Mapping[str, Any] | None = None  # the sections lm.pretrain and lm.finetune
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -93,9 +85,13 @@ class Results:
         seeds = (*self.further_seeds.values(), *self.controls.values())
         return {*self.tokenizers, *itertools.chain.from_iterable(seeds)}
 
+    def path(self, *parts: str) -> Path:
+        """Return a file or folder of the run."""
+        return Path(self.folder, *parts)
+
     def vocabulary(self, language: str, tokenizer: str) -> Path:
         """Return the folder with a tokenizer's `pieces.txt`."""
-        return self.folder / "vocab" / f"{language}{self.sample}" / tokenizer
+        return self.path("vocab", f"{language}{self.sample}", tokenizer)
 
     def initial(self, language: str) -> Path:
         """Return the folder with the `pieces.txt` that SaGe starts from."""
@@ -103,11 +99,11 @@ class Results:
 
     def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
         """Return the folder with the measurements of a tokenizer on a corpus."""
-        return self.folder / "analysis" / f"{language}{self.sample}" / corpus / tokenizer
+        return self.path("analysis", f"{language}{self.sample}", corpus, tokenizer)
 
     def words(self, language: str, corpus: str) -> Path:
         """Return the file of a corpus as word types, which no tokenizer changes."""
-        return self.folder / "corpus" / f"{language}{self.sample}.{corpus}.words.npz"
+        return self.path("corpus", f"{language}{self.sample}.{corpus}.words.npz")
 
 
 @dataclass(frozen=True)
@@ -197,7 +193,7 @@ class Case:
                 f"{value}, or the reading never does this"
             )
         language = _known(self._language(), self.run.study_languages, "studies.languages")
-        folder = self.run.folder / "vocab" / f"{language}.sample1"
+        folder = self.run.path("vocab", f"{language}.sample1")
         *seeds, varied = (
             read_parquet(folder / name / "ablations.parquet", ["piece", "loss"]).set_index("piece")[
                 "loss"
@@ -212,7 +208,7 @@ class Case:
         if language not in self.run.morpheme_languages:
             raise NotMeasurableError(f"config key language_settings.{language} has no morphology")
         return read_boundaries(
-            self.run.folder / "analysis" / language / "morphology" / f"{tokenizer}.parquet"
+            self.run.path("analysis", language, "morphology", f"{tokenizer}.parquet")
         )
 
     def lines(self, tokenizer: str) -> pd.DataFrame:
@@ -228,7 +224,7 @@ class Case:
         """Return a claim measured on many random prunings, float64[draws]; None without any."""
         if not self.run.random_prunings:
             return None
-        path = self.run.folder / "analysis" / self._language() / "random_prunings.parquet"
+        path = self.run.path("analysis", self._language(), "random_prunings.parquet")
         return read_parquet(path, [claim])[claim].to_numpy()
 
     def rankings(self) -> pd.DataFrame:
@@ -260,24 +256,21 @@ class Case:
         """Return the curve of a model, then those of its further pretrainings."""
         tokenizer = self._modelled(tokenizer)
         language = _known(self._language(), self.run.model_languages, "lm.languages")
-        place = Path(language) / tokenizer
-        repeats = self.run.folder / "studies/pretraining" / place
+        repeats = self.run.path("studies/pretraining", language, tokenizer)
         folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
-        models = [self.run.folder / "models" / place, *folders]
-        floors = self.run.folder / "analysis" / language / "floors" / f"{tokenizer}.parquet"
+        models = [self.run.path("models", language, tokenizer), *folders]
+        floors = self.run.path("analysis", language, "floors", f"{tokenizer}.parquet")
         return [_curve(folder / "heldout.parquet", floors) for folder in models]
 
     def seconds(self, rule: str, tokenizer: str) -> float:
         """Return the wall-clock seconds of a rule, from its benchmark."""
-        if self.run.benchmarks is None:
-            raise NotMeasurableError("the run keeps no benchmarks")
         language, tokenizer = self._language(), self._listed(tokenizer)
         names = [
             f"{language}.{tokenizer}",
             language,
             f"{language}.{self.run.starts.get(tokenizer)}",
         ]
-        paths = [self.run.benchmarks / rule / f"{name}.tsv" for name in names]
+        paths = [self.run.path("benchmarks", rule, f"{name}.tsv") for name in names]
         path = next((path for path in paths if path.exists()), None)
         if path is None:
             raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")
@@ -293,7 +286,7 @@ class Case:
     def _score_files(self, tokenizer: str, task: str) -> list[Path]:
         tokenizer = self._modelled(tokenizer)
         language = self.run.tasks[_known(task, self.run.tasks, "tasks (in lm.languages)")]
-        folder = self.run.folder / "scores" / language / tokenizer / task
+        folder = self.run.path("scores", language, tokenizer, task)
         return [folder / f"{seed}.json" for seed in self.run.seeds]
 
     def _language(self) -> str:
