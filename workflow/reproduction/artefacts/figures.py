@@ -7,6 +7,8 @@ from typing import Any
 
 from reproduction.artefacts.registry import Run, figure, paper_values
 from reproduction.artefacts.shared import (
+    OF_NGRAMS,
+    Panels,
     causal_files,
     causal_parameters,
     causal_tokenizers,
@@ -20,16 +22,11 @@ from reproduction.artefacts.shared import (
     labels_of,
     language_titles,
     measured_texts,
-    ngram_languages,
     ordered_tokenizers,
     without_contexts,
 )
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.vocabularies import contexts
-
-# Title of a panel -> label of a tokenizer -> file.
-Panels = Mapping[str, Mapping[str, str]]
-
 
 # What a control of SaGe's own loss is called beside each version of SaGe.
 BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
@@ -271,14 +268,7 @@ def figure_tokenizers(
     tokenizers.figure_tokenizers(tokenizers.by_text(texts, labels, summaries), **files)
 
 
-@figure(
-    "intrinsic",
-    of_models=True,
-    languages=ngram_languages,
-    tokenizers=ordered_tokenizers,
-    settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
-    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
-)
+@figure("intrinsic", **OF_NGRAMS)
 def figure_ngrams(ngrams: Panels, **files: Any) -> None:
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
     differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,

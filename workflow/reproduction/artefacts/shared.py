@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reproduction.artefacts.registry import Run
 
+# Title of a panel -> label of a tokenizer -> file.
+Panels = Mapping[str, Mapping[str, str]]
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 
@@ -73,6 +75,16 @@ def ngram_languages(run: Run) -> list[str]:
     """Return the languages whose tokenizers' n-grams are compared with BPE's."""
     wanted = run.config.analysis.ngram_lines and run.has_comparison
     return _held_out(run, run.languages if wanted else [])
+
+
+# What the figure and the table of n-grams declare.
+OF_NGRAMS = {
+    "of_models": True,
+    "languages": ngram_languages,
+    "tokenizers": ordered_tokenizers,
+    "settings": lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
+    "ngrams": "analysis/{lang}/ngrams/{tok}.parquet",
+}
 
 
 def causal_languages(run: Run) -> list[str]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from reproduction import run_studies as studies
 from reproduction.artefacts.registry import Run, Table, artefact_files, paper_values, table
 from reproduction.artefacts.shared import (
+    OF_NGRAMS,
+    Panels,
     causal_files,
     causal_parameters,
     causal_tokenizers,
@@ -25,19 +28,8 @@ from reproduction.artefacts.shared import (
     paper_tokenizers,
     without_contexts,
 )
-from reproduction.run_studies import (
-    reading_rows,
-    sensitivity_files,
-    sensitivity_rows,
-    sensitivity_run,
-    stability_files,
-    stability_rows,
-    study_files,
-)
 from reproduction.vocabularies import contexts, start
 
-# Title of a panel -> label of a tokenizer -> file.
-Panels = Mapping[str, Mapping[str, str]]
 # Label of a tokenizer -> the preset that it is.
 Presets = Mapping[str, str]
 # Tasks as columns, from `_columns`.
@@ -166,32 +158,52 @@ def table_overlap(
     return overlap.table_overlap(rows, notes=[presets_note(presets.items())])
 
 
-@table(
-    "intrinsic",
-    languages=_with_examples,
-    tokenizers=lambda run: run.compared,
-    settings=lambda run: {
-        **run.word_settings,
-        "languages": _with_examples(run),
-        "sources": _text_sources(run),
-    },
-    lines="corpus/{lang}.txt.zst",
-    descriptions=lambda run: run.descriptions(_with_examples(run)),
-    pieces="vocab/{lang}/{tok}/pieces.txt",
-    paper=paper_values,
-)
-def table_examples(
+def _of_sentences(**settings: Any) -> dict[str, Any]:
+    """Declare a table that shows sentences of the training corpora."""
+    return {
+        "languages": _with_examples,
+        "settings": lambda run: {
+            **run.word_settings,
+            "languages": _with_examples(run),
+            "sources": _text_sources(run),
+            **settings,
+        },
+        "lines": "corpus/{lang}.txt.zst",
+        "descriptions": lambda run: run.descriptions(_with_examples(run)),
+        "paper": paper_values,
+    }
+
+
+def _told_of_sentences(
+    key: str,
     lines: Mapping[str, str],
-    descriptions: Sequence[str],
-    pieces: Panels,
-    paper: str,
     *,
+    descriptions: Sequence[str],
+    paper: str,
     normalization: str,
     max_word_chars: int,
     languages: Sequence[str],
     sources: Sequence[Mapping[str, Any]],
     presets: Presets,
-) -> Table:
+) -> dict[str, Any]:
+    """Return what both tables of sentences are told; key: of the paper's own sentences."""
+    from reproduction.paper import tables_examples
+    from reproduction.paper.inputs import of_language, read_paper_values
+
+    return {
+        "words": tables_examples.WordRule(normalization, max_word_chars),
+        "paper": of_language(read_paper_values(paper)[key], languages, list(lines)),
+        "notes": tables_examples.text_notes(presets, sources, descriptions),
+    }
+
+
+@table(
+    "intrinsic",
+    **_of_sentences(),
+    tokenizers=lambda run: run.compared,
+    pieces="vocab/{lang}/{tok}/pieces.txt",
+)
+def table_examples(lines: Mapping[str, str], pieces: Panels, **given: Any) -> Table:
     """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
     tokenizers; the words that hold it are in bold (paper, Table 1). The piece with the most
     distinct contexts is shown, each context by its shortest plain sentence among the first 100,000
@@ -199,45 +211,25 @@ def table_examples(
     |greedy|
     """
     from reproduction.paper import tables_examples
-    from reproduction.paper.inputs import of_language, read_panels, read_paper_values
+    from reproduction.paper.inputs import read_panels
 
-    return tables_examples.table_examples(
-        lines,
-        read_panels(pieces, tables_examples.read_greedy),
-        words=tables_examples.WordRule(normalization, max_word_chars),
-        paper=of_language(read_paper_values(paper)["examples"], languages, list(lines)),
-        notes=tables_examples.text_notes(presets, sources, descriptions),
-    )
+    segmenters = read_panels(pieces, tables_examples.read_greedy)
+    told = _told_of_sentences("examples", lines, **given)
+    return tables_examples.table_examples(lines, segmenters, **told)
 
 
 @table(
     "intrinsic",
-    languages=_with_examples,
+    **_of_sentences(window=2),
     tokenizers=compared_sage,
-    settings=lambda run: {
-        **run.word_settings,
-        "languages": _with_examples(run),
-        "sources": _text_sources(run),
-        "window": 2,
-    },
-    lines="corpus/{lang}.txt.zst",
-    descriptions=lambda run: run.descriptions(_with_examples(run)),
     initial="vocab/{lang}/bpe_initial/pieces.txt",
     ablations="vocab/{lang}/{tok}/ablations.parquet",
-    paper=paper_values,
 )
 def table_retokenization(
     lines: Mapping[str, str],
-    descriptions: Sequence[str],
     initial: Mapping[str, str],
     ablations: Panels,
-    paper: str,
-    *,
-    normalization: str,
-    max_word_chars: int,
-    languages: Sequence[str],
-    sources: Sequence[Mapping[str, Any]],
-    presets: Presets,
+    window: int,
     **given: Any,
 ) -> Table:
     """An ablation that changes a token within the window around a distant target, though the
@@ -245,17 +237,9 @@ def table_retokenization(
     the tokens of re-segmented words. Below stands the paper's example as printed.
     """
     from reproduction.paper import tables_examples
-    from reproduction.paper.inputs import of_language, read_paper_values
 
-    return tables_examples.table_retokenization(
-        lines,
-        initial,
-        ablations,
-        words=tables_examples.WordRule(normalization, max_word_chars),
-        paper=of_language(read_paper_values(paper)["retokenization"], languages, list(lines)),
-        notes=tables_examples.text_notes(presets, sources, descriptions),
-        **given,
-    )
+    told = _told_of_sentences("retokenization", lines, **given)
+    return tables_examples.table_retokenization(lines, initial, ablations, window=window, **told)
 
 
 @table(
@@ -374,15 +358,22 @@ def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets) ->
     },
     paper=paper_values,
 )
-def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any]) -> Table:
+def table_hyperparameters_vocabulary(**given: Any) -> Table:
     """Hyperparameters of vocabulary creation: the values of this run's configuration beside the
     paper's (Appendix A), then those that the paper leaves open.
     """
+    return _hyperparameters("vocabulary", **given)
+
+
+def _hyperparameters(
+    stage: str, *, settings: Mapping[str, Any], paper: str, notes: Sequence[str] = ()
+) -> Table:
+    """Return a table of the hyperparameters of a stage."""
     from reproduction.paper import tables
     from reproduction.paper.inputs import read_paper_values
 
-    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_vocabulary"]
-    return tables.table_hyperparameters(settings, stage="vocabulary", paper=printed)
+    printed = read_paper_values(paper)["hyperparameters"][f"table_hyperparameters_{stage}"]
+    return tables.table_hyperparameters(settings, stage=stage, paper=printed, notes=notes)
 
 
 def _of_tasks(kind: str) -> dict[str, Any]:
@@ -520,15 +511,11 @@ def table_differences(
     settings=lambda run: {"settings": {"lm": {"pretrain": run.model_budget["pretrain"]}}},
     paper=paper_values,
 )
-def table_hyperparameters_pretraining(paper: str, settings: Mapping[str, Any]) -> Table:
+def table_hyperparameters_pretraining(**given: Any) -> Table:
     """Hyperparameters of pre-training: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
     """
-    from reproduction.paper import tables
-    from reproduction.paper.inputs import read_paper_values
-
-    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_pretraining"]
-    return tables.table_hyperparameters(settings, stage="pretraining", paper=printed)
+    return _hyperparameters("pretraining", **given)
 
 
 @table(
@@ -542,31 +529,17 @@ def table_hyperparameters_pretraining(paper: str, settings: Mapping[str, Any]) -
     paper=paper_values,
 )
 def table_hyperparameters_finetuning(
-    paper: str,
-    settings: Mapping[str, Any],
-    budget: Mapping[str, Any],
-    tasks: Tasks,
+    budget: Mapping[str, Any], tasks: Tasks, **given: Any
 ) -> Table:
     """Hyperparameters of fine-tuning: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
     """
-    from reproduction.paper import tables
-    from reproduction.paper.inputs import read_paper_values
     from reproduction.paper.notes import budget_note
 
-    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_finetuning"]
-    notes = [budget_note(**budget, tasks=tasks)]
-    return tables.table_hyperparameters(settings, stage="finetuning", paper=printed, notes=notes)
+    return _hyperparameters("finetuning", notes=[budget_note(**budget, tasks=tasks)], **given)
 
 
-@table(
-    "intrinsic",
-    of_models=True,
-    languages=ngram_languages,
-    tokenizers=ordered_tokenizers,
-    settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
-    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
-)
+@table("intrinsic", **OF_NGRAMS)
 def table_ngrams(ngrams: Panels, presets: Presets, **given: Any) -> Table:
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, by
     order, and their differences from BPE's on the same lines. The gain from context is what the two
@@ -752,7 +725,7 @@ def table_learning_curves(
         *run.analysis_files(run.tokenizers, "summary.json"),
         *run.model_files(),
         *run.score_files(run.tasks),
-        *study_files(run),
+        *studies.study_files(run),
     ],
 )
 def table_costs(
@@ -779,7 +752,7 @@ def table_costs(
 @table(
     "studies",
     languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": reading_rows(run)},
+    settings=lambda run: {"rows": studies.reading_rows(run)},
     readings="analysis/{lang}/readings.json",
 )
 def table_readings(
@@ -807,10 +780,10 @@ def table_readings(
     "studies",
     when=lambda run: run.varied,
     settings=lambda run: {
-        "rows": stability_rows(run),
+        "rows": studies.stability_rows(run),
         "sizes": [run.config.vocabulary.initial_size, run.config.vocabulary.final_size],
     },
-    vocabularies=stability_files,
+    vocabularies=studies.stability_files,
 )
 def table_stability(
     vocabularies: Sequence[str],
@@ -831,12 +804,12 @@ def table_stability(
     "studies",
     when=lambda run: any(run.varied.values()),
     settings=lambda run: {
-        "study": sensitivity_run(run),
-        "rows": sensitivity_rows(run),
+        "study": studies.sensitivity_run(run),
+        "rows": studies.sensitivity_rows(run),
         "titles": language_titles(run, run.languages),
         "window": run.config.analysis.windows[0],
     },
-    builds=sensitivity_files,
+    builds=studies.sensitivity_files,
 )
 def table_sensitivity(
     builds: Sequence[str],
