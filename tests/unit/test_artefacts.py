@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -91,14 +89,3 @@ def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
 def test_two_functions_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="figure_lengths is there twice"):
         figure("paper")(figures.figure_lengths)
-
-
-def test_snakemake_need_not_have_what_draws() -> None:
-    """Each of its processes reads these modules, and NumPy and pydantic are enough for it."""
-    heavy = ("pandas", "matplotlib", "pyarrow", "scipy", "torch", "numba")
-    code = (
-        "import sys; import reproduction.artefacts.figures, reproduction.artefacts.tables; "
-        f"print([name for name in {heavy} if name in sys.modules])"
-    )
-    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert child.stdout.strip() == "[]"

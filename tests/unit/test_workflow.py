@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -593,13 +590,3 @@ def test_without_readings_there_are_no_studies() -> None:
     run = run_of(studies={"enabled": False})
     assert study_files(run) == reading_rows(run) == readings_files(run, "en") == []
     assert run.texts == run.languages and not run.studied
-
-
-def test_it_is_cheap_to_ask() -> None:
-    heavy = "pandas", "torch", "numba", "gensim", "transformers", "scipy", "snakemake"
-    code = f"import sys, reproduction.run_report; print({heavy} & sys.modules.keys())"
-    code = code.replace(f"{heavy} &", f"set({heavy}) &")
-    path = {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}/workflow"}
-    command, environment = [sys.executable, "-c", code], os.environ | path
-    run = subprocess.run(command, env=environment, capture_output=True, text=True)
-    assert run.stdout == "set()\n", run.stderr

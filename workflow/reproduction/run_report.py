@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from reproduction.artefacts.shared import labels_of
 from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.paper.notes import OWN_CONFIGURATION
@@ -20,7 +21,7 @@ def report_run(run: Run) -> Stanza:
     """Return what the report page and the reference page say of the run."""
     return {
         "name": run.config.run,
-        "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
+        "labels": labels_of(run, run.tokenizers),
         "presets": {name: run.preset(name) for name in run.tokenizers},
         "compared": run.compared,
         "names": run.names,

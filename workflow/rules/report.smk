@@ -23,11 +23,10 @@ JUDGED = [*run.of_method("bpe"), *run.pruned]
 # What retrieved texts are.
 DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
-FINDINGS_TABLES = ["overlap", "tokenizers", "readings", "stability", "costs"]
-FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
-FINDINGS_FIGURES = [
-    name for name in ("figure_controls", "figure_learning_curves") if name in FIGURES
-]
+OF_FINDINGS = ["figure_controls", "figure_learning_curves", "table_overlap", "table_tokenizers"]
+OF_FINDINGS += ["table_readings", "table_stability", "table_costs"]
+FINDINGS_FIGURES = [name for name in OF_FINDINGS if name in FIGURES]
+FINDINGS_TABLES = [name for name in OF_FINDINGS if name in TABLES]
 
 
 rule measure_random_prunings:
