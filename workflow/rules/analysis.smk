@@ -52,7 +52,7 @@ for group, (tokenizers, trained_on) in COUNTED.items():
             settings=of_tokenizers("vocab/{lang}/{tok}/tokenizer_config.json", tokenizers),
         output:
             *(
-                of_tokenizers("analysis/{lang}/{corpus}/{tok}/" + name, tokenizers)
+                of_tokenizers(f"analysis/{{lang}}/{{corpus}}/{{tok}}/{name}", tokenizers)
                 for name in (*COUNTS, "summary.json")
             ),
         log:
