@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -50,7 +49,6 @@ from sagevocab.state import write_json
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}
-MakeRun = Callable[..., Run]
 
 
 def config_of(**given: Any) -> Configuration:

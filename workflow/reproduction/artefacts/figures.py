@@ -8,6 +8,7 @@ from typing import Any
 from reproduction.artefacts.registry import Run, figure, paper_values
 from reproduction.artefacts.shared import (
     OF_NGRAMS,
+    OF_SUMMARIES,
     Panels,
     causal_files,
     causal_parameters,
@@ -21,7 +22,6 @@ from reproduction.artefacts.shared import (
     has_evidence,
     labels_of,
     language_titles,
-    measured_texts,
     ordered_tokenizers,
     without_contexts,
 )
@@ -46,6 +46,19 @@ def _with_thin(run: Run) -> list[str]:
 
 def _thin(run: Run) -> list[str]:
     return run.labels(name for name in run.simple_controls if name not in run.compared)
+
+
+# What the figures of a training corpus and those of another domain declare.
+OF_FERTILITY = {
+    "tokenizers": _with_thin,
+    "settings": lambda run: {"thin": _thin(run)},
+    "fertility": "analysis/{lang}/{corpus}/{tok}/fertility.parquet",
+}
+OF_RATIO = {
+    "tokenizers": lambda run: run.compared,
+    "settings": lambda run: {"window": run.config.analysis.windows[0]},
+    "neighbours": "analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
+}
 
 
 def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callable[[Run], Panels]:
@@ -120,12 +133,7 @@ def figure_lengths(pieces: Panels, **files: Any) -> None:
     )
 
 
-@figure(
-    "intrinsic",
-    tokenizers=_with_thin,
-    settings=lambda run: {"thin": _thin(run)},
-    fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
-)
+@figure("intrinsic", **OF_FERTILITY)
 def figure_fertility(fertility: Panels, **files: Any) -> None:
     """Share of the words of the training corpus by the number of subwords they are cut into (paper,
     Section 4, “Subword Fertility”), and how many points that is above BPE's. Words of eight or more
@@ -163,12 +171,7 @@ def figure_exponence(neighbours: Panels, **files: Any) -> None:
     figures.figure_exponence(read_panels(neighbours, read_neighbours), **files)
 
 
-@figure(
-    "intrinsic",
-    tokenizers=lambda run: run.compared,
-    settings=lambda run: {"window": run.config.analysis.windows[0]},
-    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
-)
+@figure("intrinsic", **OF_RATIO)
 def figure_ratio(neighbours: Panels, **files: Any) -> None:
     """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
     4, “Contextual Exponence”); upright lines are medians. Pieces of fewer than ten occurrences are
@@ -184,13 +187,7 @@ def figure_ratio(neighbours: Panels, **files: Any) -> None:
     figures.figure_ratio(read_panels(neighbours, read_neighbours), **files)
 
 
-@figure(
-    "intrinsic",
-    of_domains=True,
-    tokenizers=_with_thin,
-    settings=lambda run: {"thin": _thin(run)},
-    fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
-)
+@figure("intrinsic", of_domains=True, **OF_FERTILITY)
 def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
     """Share of words by their number of subwords, on a text of another domain, named at the left,
     with the vocabularies made from the training corpus, and how many points that is above BPE's
@@ -200,13 +197,7 @@ def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
     figure_fertility(fertility, **files)
 
 
-@figure(
-    "intrinsic",
-    of_domains=True,
-    tokenizers=lambda run: run.compared,
-    settings=lambda run: {"window": run.config.analysis.windows[0]},
-    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
-)
+@figure("intrinsic", of_domains=True, **OF_RATIO)
 def figure_ratio_domain(neighbours: Panels, **files: Any) -> None:
     """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
     another domain, which the title names (paper, Section 4, “Robustness to Domain Change”); upright
@@ -241,15 +232,7 @@ def figure_domains(fertility: Panels, neighbours: Panels, **files: Any) -> None:
     figures.figure_domains(*read, **files)
 
 
-@figure(
-    "intrinsic",
-    legend=ordered_tokenizers,
-    settings=lambda run: {
-        "texts": measured_texts(run),
-        "labels": run.labels(ordered_tokenizers(run)),
-    },
-    summaries=lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
-)
+@figure("intrinsic", legend=ordered_tokenizers, **OF_SUMMARIES)
 def figure_tokenizers(
     summaries: Sequence[str],
     texts: Sequence[Sequence[str]],

@@ -68,6 +68,16 @@ def measured_texts(run: Run) -> list[list[str]]:
     ]
 
 
+# What the figure and the table of all tokenizers declare.
+OF_SUMMARIES = {
+    "settings": lambda run: {
+        "texts": measured_texts(run),
+        "labels": run.labels(ordered_tokenizers(run)),
+    },
+    "summaries": lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
+}
+
+
 # --- predictions of held-out lines, and other evidence
 
 

@@ -9,6 +9,7 @@ from reproduction import run_studies as studies
 from reproduction.artefacts.registry import Run, Table, artefact_files, paper_values, table
 from reproduction.artefacts.shared import (
     OF_NGRAMS,
+    OF_SUMMARIES,
     Panels,
     causal_files,
     causal_parameters,
@@ -22,7 +23,6 @@ from reproduction.artefacts.shared import (
     has_evidence,
     labels_of,
     language_titles,
-    measured_texts,
     ngram_languages,
     ordered_tokenizers,
     paper_tokenizers,
@@ -276,11 +276,7 @@ def table_frequencies(
     when=lambda run: True,
     languages=lambda run: run.morpheme_languages,
     tokenizers=ordered_tokenizers,
-    settings=lambda run: {
-        "texts": measured_texts(run),
-        "labels": run.labels(ordered_tokenizers(run)),
-    },
-    summaries=lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
+    **OF_SUMMARIES,
     morphology="analysis/{lang}/morphology/{tok}.json",
 )
 def table_tokenizers(
