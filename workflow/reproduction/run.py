@@ -3,7 +3,7 @@
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
 run stays fast and every answer can be tested. What only one rule asks is next to that rule. What
 decides a vocabulary is in `vocabularies`, what studies compare in `run_studies`, what claims and
-report are told in `run_report`, what only figures and tables ask in `artefacts.shared`.
+report say of a run in `run_report`, what only figures and tables ask in `artefacts.shared`.
 """
 
 from __future__ import annotations

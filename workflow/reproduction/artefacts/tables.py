@@ -174,7 +174,7 @@ def _of_sentences(**settings: Any) -> dict[str, Any]:
     }
 
 
-def _told_of_sentences(
+def _common_to_sentences(
     key: str,
     lines: Mapping[str, str],
     *,
@@ -186,7 +186,7 @@ def _told_of_sentences(
     sources: Sequence[Mapping[str, Any]],
     presets: Presets,
 ) -> dict[str, Any]:
-    """Return what both tables of sentences are told; key: of the paper's own sentences."""
+    """Return arguments that both tables of sentences take; key: of the paper's own sentences."""
     from reproduction.paper import tables_examples
     from reproduction.paper.inputs import of_language, read_paper_values
 
@@ -214,8 +214,8 @@ def table_examples(lines: Mapping[str, str], pieces: Panels, **given: Any) -> Ta
     from reproduction.paper.inputs import read_panels
 
     segmenters = read_panels(pieces, tables_examples.read_greedy)
-    told = _told_of_sentences("examples", lines, **given)
-    return tables_examples.table_examples(lines, segmenters, **told)
+    common = _common_to_sentences("examples", lines, **given)
+    return tables_examples.table_examples(lines, segmenters, **common)
 
 
 @table(
@@ -238,8 +238,8 @@ def table_retokenization(
     """
     from reproduction.paper import tables_examples
 
-    told = _told_of_sentences("retokenization", lines, **given)
-    return tables_examples.table_retokenization(lines, initial, ablations, window=window, **told)
+    common = _common_to_sentences("retokenization", lines, **given)
+    return tables_examples.table_retokenization(lines, initial, ablations, window=window, **common)
 
 
 @table(
