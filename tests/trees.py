@@ -43,11 +43,14 @@ _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # column
 
 def differences(one: Path, other: Path) -> list[str]:
     """Return a line for each file in which two folders `results/RUN` differ; none if they agree."""
-    first, second = digests(one), digests(other)
-    lines = [f"{name}: only in the first" for name in sorted(first.keys() - second.keys())]
-    lines += [f"{name}: only in the second" for name in sorted(second.keys() - first.keys())]
-    both = sorted(first.keys() & second.keys())
-    return lines + [f"{name}: differs" for name in both if first[name] != second[name]]
+    return _listed(digests(one), digests(other))
+
+
+def _listed(one: dict[str, str], other: dict[str, str]) -> list[str]:
+    lines = [f"{name}: only in the first" for name in sorted(one.keys() - other.keys())]
+    lines += [f"{name}: only in the second" for name in sorted(other.keys() - one.keys())]
+    both = sorted(one.keys() & other.keys())
+    return lines + [f"{name}: differs" for name in both if one[name] != other[name]]
 
 
 def digests(tree: Path) -> dict[str, str]:
@@ -64,12 +67,10 @@ def digests(tree: Path) -> dict[str, str]:
     }
 
 
-def between_commits(
-    before: dict[str, str], after: dict[str, str], moved: Mapping[str, str]
-) -> list[str]:
-    """Return what differs between two answers of `digests` but records, a line a file.
+def between_commits(before: Path, after: Path, moved: Mapping[str, str]) -> list[str]:
+    """Return a line for each file but records in which what two commits made differs.
 
-    moved: file or folder -> its place after.
+    moved: file or folder before -> its place after.
     """
 
     def place(name: str) -> str:
@@ -78,9 +79,10 @@ def between_commits(
                 return new + name.removeprefix(old)
         return name
 
-    return list_differences(
-        {place(name): digest for name, digest in before.items() if not name.endswith(_RECORD)},
-        {name: digest for name, digest in after.items() if not name.endswith(_RECORD)},
+    one, other = digests(before), digests(after)
+    return _listed(
+        {place(name): digest for name, digest in one.items() if not name.endswith(_RECORD)},
+        {name: digest for name, digest in other.items() if not name.endswith(_RECORD)},
     )
 
 
@@ -131,7 +133,7 @@ def main() -> None:
     parser.add_argument("--moved", nargs="+", default=[], metavar="OLD=NEW")
     arguments = parser.parse_args()
     moved = dict(one.split("=") for one in arguments.moved)
-    lines = between_commits(*map(digests, arguments.trees), moved)
+    lines = between_commits(*arguments.trees, moved)
     print("\n".join(lines) or "equal")
     sys.exit(bool(lines))
 
