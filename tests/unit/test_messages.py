@@ -252,6 +252,8 @@ tokenizer_settings: {printed: {initial: unigram}}
     studies.readings: 'printed' prunes UnigramLM's pieces
 tokenizer_settings: {wordpiece: {initial: unigram}}
     tokenizer_settings.wordpiece.initial: method wordpiece prunes
+tokenizer_settings: {frequency: {method: swallowed}}
+    tokenizer_settings.frequency.method: must be frequency
 tokenizer_settings: {unigram: {method: wordpiece}}
     tokenizer_settings.unigram: must be of method unigram:
 download_dir: [a]

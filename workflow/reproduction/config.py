@@ -196,6 +196,12 @@ class Configuration(Section):
                 f"{', '.join(own)}: the one tokenizer of method bpe is named bpe; take the others "
                 "out of the list, or give them method external and a path",
             )
+        for name in ("random", "frequency"):  # under these names the claims have their controls
+            if name in self.tokenizers and self.tokenizer_settings[name].method != name:
+                raise SettingError(
+                    f"tokenizer_settings.{name}.method",
+                    f"must be {name}; give a tokenizer of another method another name",
+                )
         return self
 
     @model_validator(mode="after")
