@@ -278,9 +278,13 @@ def test_differences_ignore_models_that_a_run_does_not_have():
 
 
 def test_a_title_names_the_preset_once():
-    own = {"labels": {"sage": "SaGe"}, "presets": {"sage": "printed", "counts": "counts"}}
-    titles = [tokenizer_title(name, own) for name in ("sage", "counts", "bpe")]
-    assert titles == ["SaGe (printed)", "counts", "bpe"]
+    labels, changed = {"sage": "SaGe", "blind": "without vectors"}, "printed (contexts: zero)"
+    own = {
+        "labels": labels,
+        "presets": {"sage": "printed", "counts": "counts", "blind": changed},
+    }
+    titles = [tokenizer_title(name, own) for name in ("sage", "counts", "bpe", "blind")]
+    assert titles == ["SaGe (printed)", "counts", "bpe", f"without vectors: {changed}"]
 
 
 def test_an_artefact_without_a_caption_is_an_error():

@@ -284,7 +284,9 @@ def _summary(findings: Path | str) -> Markup:
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
     """Return a tokenizer's label, with its preset if SaGe made it and the label does not say so."""
     label, preset = run["labels"].get(name, name), run["presets"].get(name)
-    return f"{label} ({preset})" if preset not in (None, label) else label
+    if preset in (None, label):
+        return label
+    return f"{label}: {preset}" if preset.endswith(")") else f"{label} ({preset})"
 
 
 def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
