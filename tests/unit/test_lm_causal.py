@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -28,7 +26,6 @@ from reproduction.lm.settings import CausalSettings
 from reproduction.lm.training import seed_torch
 from sagevocab.errors import UserError
 from sagevocab.segment import load_segmenter
-from sagevocab.text import write_lines
 from sagevocab.words import Normalizer, WordCorpus
 
 TINY = {"layers": 1, "hidden": 16, "heads": 2, "longest": 16, "lines": 120, "batch": 8}
@@ -117,24 +114,3 @@ def test_the_last_validation_asks_all_lines_and_seeds_draw_their_own(segmenter, 
 def test_a_rate_that_learns_nothing_is_named(segmenter, tmp_path):
     with pytest.raises(UserError, match=r"^lm\.causal\.learning_rate: the loss is nan after \d+"):
         train(segmenter, tmp_path / "bits", learning_rate=1e38)
-
-
-def test_the_script_for_a_gpu_trains_what_the_rule_does(segmenter, tmp_path, monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    script = importlib.import_module("causal_gpu")
-    monkeypatch.setattr(script, "SETTINGS", CausalSettings(**TINY))
-    (tmp_path / "corpus").mkdir()
-    CORPUS.save(tmp_path / "corpus/en.train.words.npz")
-    write_lines(tmp_path / "corpus/en.heldout.txt.zst", [*sentences(18, seed=1), "a λ"])
-    make_vocabulary(tmp_path / "vocab/en/bpe")
-    output = tmp_path / "analysis/en/causal/bpe/1.parquet"
-    script.train(tmp_path, tmp_path, 0, "en", "bpe", 1)
-    heldout = WordCorpus.from_lines([*sentences(18, seed=1), "a λ"], Normalizer())
-    settings, place = CausalSettings(**TINY), tmp_path / "rule.parquet"
-    arguments = {"seed": 1, "state_dir": tmp_path / "rule"}
-    train_causal(CORPUS, heldout, segmenter, place, settings, **arguments)
-    drop = "seconds"  # of the clock
-    assert (
-        pd.read_parquet(output).drop(columns=drop).equals(pd.read_parquet(place).drop(columns=drop))
-    )
-    assert script.train(tmp_path, tmp_path, 0, "en", "bpe", 1) == "en bpe 1: is there"
