@@ -275,10 +275,14 @@ def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
 
 def test_the_pages_have_what_the_released_program_prunes():
     """Overlaps and verdicts from the committed pieces; the program's are of the rule, too."""
-    pruned = read_json(ROOT / "results/reference/controls/released_program/en.json")
-    shares, verdicts = compare_released.compare(pruned)
-    assert verdicts == {"program": "both", "preset": "mostly counts"}
-    own = shares.set_index(["reading", "control"])
+    folder = ROOT / "results/reference/controls/released_program"
+    pruned = [read_json(folder / f"{language}.json") for language in ("en", "tr")]
+    compared = [compare_released.compare(one) for one in pruned]
+    assert [verdicts for _, verdicts in compared] == [
+        {"program": "both", "preset": "mostly counts"},
+        {"program": "both", "preset": "both"},
+    ]
+    shares = [shares.set_index(["reading", "control"]) for shares, _ in compared]
     page = (ROOT / "docs/appendix/deviations.md").read_text(encoding="utf-8")
     for name, reading, control in (
         ("program and preset", "program", "preset's seeds"),
@@ -290,26 +294,40 @@ def test_the_pages_have_what_the_released_program_prunes():
         ("counts and program", "program", "counts"),
         ("any of them and pruning at random", "program", "random"),
     ):
-        row = own.loc[(reading, control)]
-        low, high = (f"{100 * row[end]:.0f}" for end in ("low", "high"))
-        spread = low if low == high else f"{low} and {high}"
-        shown = f"{100 * row['mean']:.0f}" if control in ("random", "preset's seeds") else spread
-        assert f"| {name} | {shown} % |" in page, name
-    for control, count, starts in (
-        ("program, without vectors", 130, (41, 24)),
-        ("counts", 346, (29, 45)),
+        ends = ["mean"] if control in ("random", "preset's seeds") else ["low", "high"]
+        rows = [own.loc[(reading, control)] for own in shares]
+        values = [dict.fromkeys(f"{100 * row[end]:.0f}" for end in ends) for row in rows]
+        cells = [f"{' and '.join(own)} %" for own in values]
+        assert f"| {name} | {cells[0]} | {cells[1]} |" in page, name
+    text = " ".join(page.split())
+    for control, counts, starts in (
+        ("program, without vectors", (130, 137), ((41, 24), (48, 28))),
+        ("counts", (346, 287), ((29, 45), (30, 51))),
     ):
-        with_contexts = set(pruned["program, seed 1"])
-        other = set(pruned[control])
-        assert len(with_contexts - other) == len(other - with_contexts) == count
-        for one, share in ((with_contexts - other, starts[0]), (other - with_contexts, starts[1])):
-            assert round(100 * sum(piece[0] == WORD_START for piece in one) / count) == share
-            assert f"{share} %" in page
+        for one, count, percents in zip(pruned, counts, starts, strict=True):
+            by, other = set(one["program, seed 1"]), set(one[control])
+            assert len(by - other) == len(other - by) == count
+            for own, percent in zip((by - other, other - by), percents, strict=True):
+                assert round(100 * sum(piece[0] == WORD_START for piece in own) / count) == percent
+    assert (
+        "130 in English, of which 41 and 24 % start a word, and 137 in Turkish, 48 and 28 %" in text
+    )
+    assert "prunes 346 and 287 that counts keep, of which 29 and 30 % start" in text
+    assert "of those that only counts prune, 45 and 51 % do" in text
     text = " ".join((ROOT / "docs/appendix/statistics.md").read_text(encoding="utf-8").split())
-    for reading, percent in (("program", (89, 59)), ("preset", (83, 83))):
-        for control, number in zip(("without vectors", "counts"), percent, strict=True):
-            assert round(100 * own.loc[(reading, control), "accounts_for"]) == number
+    accounted = [
+        [
+            round(100 * own.loc[(reading, control), "accounts_for"])
+            for control in ("without vectors", "counts")
+        ]
+        for own in shares
+        for reading in ("program", "preset")
+    ]
+    assert accounted == [[89, 59], [83, 83], [87, 67], [73, 75]]
     assert "accounts for 89 % of its choice, counts for 59 %" in text and "(83 and 83 %)" in text
+    assert "*both*: 87 and 67 % for the program, 73 and 75 % for the preset" in text
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "72 % (English) and 78 % (Turkish) of the same pieces" in readme
 
 
 def test_the_page_of_results_has_the_causal_models_of_the_controls():
