@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import reproduction.artefacts.tables  # noqa: F401  (it registers its functions)
 from reproduction.artefacts import figures
 from reproduction.artefacts.registry import FORMATS, Artefact, figure, flat, registered
 from reproduction.config import load_config
@@ -84,6 +85,12 @@ def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
     caption = artefacts["figure_lengths"].caption(demo)
     assert caption.endswith("\n\nPresets: SaGe is printed; SaGe 1.0 is released.")
     assert "BPE and every reading of SaGe segment greedily" in caption
+
+
+def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, artefacts) -> None:
+    of_more = ("table_examples", "table_retokenization", "table_costs")
+    for name in ("figure_fertility", "table_tokenizers", *of_more):
+        assert (artefacts[name].call(demo) is None) == (name in of_more), name
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

@@ -118,6 +118,15 @@ def test_a_validation_split_is_given_or_held_out(paper: dict) -> None:
     check_config(paper)
 
 
+def test_both_splits_may_be_rows_of_one_file(paper: dict, tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("sentence,label,split\n")
+    rows = {"path": str(tmp_path / "rows.csv"), "format": "csv"}
+    paper["task_settings"]["cola"]["source"] = {
+        split: rows | {"where": {"split": split}} for split in ("train", "validation")
+    }
+    check_config(paper)
+
+
 def test_the_schema_is_fresh_and_describes_every_key() -> None:
     schema = Configuration.model_json_schema()
     shipped = json.loads((ROOT / "workflow/schemas/config.schema.json").read_text())

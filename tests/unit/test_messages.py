@@ -202,6 +202,8 @@ task_settings: {stsb: {metric: accuracy}}
     task_settings.stsb.metric: accuracy does not fit this task
 language_settings: {en: {source: {path: no/such.bz2, format: text}}}
     language_settings.en.source.path: there is no file no/such.bz2
+language_settings: {tr: {morphology: {path: no/such.tsv, format: derivation}}}
+    language_settings.tr.morphology.path: there is no file no/such.tsv
 language_settings: {en: {source: {path: 'a{b}.txt'}}}
     language_settings.en.source.path: Snakemake takes the braces in
 {lm: {enabled: false}, tokenizers: [x], tokenizer_settings: {x: {method: external, path: '{b}'}}}
@@ -220,6 +222,12 @@ probes: {tasks: [mrpc]}
     probes.tasks: 'mrpc' can't be probed: it is not one text with
 probes: {seeds: []}
     probes.seeds: 'stsb' in probes.tasks needs vectors
+studies: {languages: [de]}
+    studies.languages: 'de' has no stanza in language_settings
+lm: {languages: [de]}
+    lm.languages: 'de' has no stanza in language_settings
+figures: {tokenizers: [mine]}
+    figures.tokenizers: 'mine' has no stanza in tokenizer_settings
 studies: {varied: [mine]}
     studies.varied: 'mine' is not in studies.readings
 studies: {values: {rerank_every: [20]}}
@@ -240,6 +248,8 @@ language_settings: {tr: {name: English}}
     language_settings.tr.name: 'English' is en's, too
 domain_settings: {legal: {name: quora questions}}
     domain_settings.legal.name: 'Quora questions' is quora's, too
+{domains: [tr], domain_settings: {tr: {name: A, language: en, source: {path: a.txt}}}}
+    domains: 'tr' is the name of a training corpus
 {lm: {enabled: no}, tokenizers: [bpe_initial], tokenizer_settings: {bpe_initial: {method: random}}}
     tokenizers: 'bpe_initial' is a folder of the workflow's own
 sage: 
@@ -252,6 +262,10 @@ tokenizer_settings: {printed: {initial: unigram}}
     studies.readings: 'printed' prunes UnigramLM's pieces
 tokenizer_settings: {wordpiece: {initial: unigram}}
     tokenizer_settings.wordpiece.initial: method wordpiece prunes
+tokenizer_settings: {frequency: {seeds: 3}}
+    tokenizer_settings.frequency.seeds: method frequency has no seed
+{lm: {enabled: false}, tokenizers: [x], tokenizer_settings: {x: {method: bpe}}}
+    tokenizers: x: the one tokenizer of method bpe is named bpe
 tokenizer_settings: {frequency: {method: swallowed}}
     tokenizer_settings.frequency.method: must be frequency
 tokenizer_settings: {unigram: {method: wordpiece}}

@@ -19,6 +19,7 @@ from reproduction.artefacts.shared import (
     curve_languages,
     curves,
     further_controls,
+    ngram_languages,
 )
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
@@ -38,11 +39,20 @@ from reproduction.run_studies import (
     readings_files,
     readings_runs,
     sensitivity_files,
+    sensitivity_rows,
     stability_files,
     study_files,
 )
 from reproduction.sections import Tokenizer
-from reproduction.vocabularies import embeddings, initial, sage_parameters, start, trained, word2vec
+from reproduction.vocabularies import (
+    control_parameters,
+    embeddings,
+    initial,
+    sage_parameters,
+    start,
+    trained,
+    word2vec,
+)
 from sagevocab.errors import UserError
 from sagevocab.settings import settings_from
 from sagevocab.state import write_json
@@ -189,6 +199,10 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
         "shuffled": ["shuffled"],
         "quotient": ["quotient"],
     }
+    assert run.pruned == [
+        *("sage", "sage_released", "random", "extra_tokens"),
+        *("zero", "zero.seed2", "shuffled", "quotient"),
+    ]
     blind = settings_of("table_controls", run)["without_contexts"]
     assert blind == {"sage": [], "sage_released": ["zero", "shuffled"]}
 
@@ -234,6 +248,15 @@ def test_a_control_of_another_initial_vocabulary_is_called_so() -> None:
     assert initial(run, "en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
 
 
+def test_a_control_may_have_a_batch_of_its_own() -> None:
+    own = {"frequency": {"prune_batch": 7}, "swallowed": {"prune_batch": 9}}
+    run, usual = run_of(tokenizer_settings=own), run_of(sage={"prune_batch": 50})
+    expected = {"frequency": (7, 50), "swallowed": (9, None), "random": (None, None)}
+    for name, batches in expected.items():
+        given = [control_parameters(one, name)["prune_batch"] for one in (run, usual)]
+        assert tuple(given) == batches, name
+
+
 def test_what_is_exported_again_is_trained_though_not_compared() -> None:
     run = run_of(tokenizers=["bpe_merges", "unigram_greedy"], lm=NO_MODELS)
     assert (trained(run, "bpe"), trained(run, "unigram")) == (["bpe"], ["unigram"])
@@ -242,6 +265,7 @@ def test_what_is_exported_again_is_trained_though_not_compared() -> None:
 def test_probes_need_their_tasks_without_models_too() -> None:
     run = run_of(lm=NO_MODELS, languages=["en"])
     assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
+    assert list(run.config.used_tasks) == run.config.probes.tasks  # no others' files are asked for
     [evidence] = (one for one in registered(run) if one.name == "table_evidence")
     answers = evidence.inputs(run)["probes"]
     assert len(answers) == 3 * len(run.tokenizers)
@@ -259,6 +283,7 @@ def test_probes_need_their_tasks_without_models_too() -> None:
 def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
     run = run_of(lm=NO_MODELS, **given)
     assert run.prepared_tasks == run.probe_tasks == []
+    assert ngram_languages(run) == ([] if "tokenizers" in given else run.languages)
 
 
 # --- Sources and files
@@ -293,6 +318,21 @@ def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
     assert mrpc.part("train", seed=1) == {"share": (0.0, 0.75), "most": None, "seed": 1}
     assert mrpc.part("validation", seed=1) == {"share": (0.75, 1.0), "most": 8, "seed": 1}
     assert cola.part("train", seed=1) is None
+
+
+def test_a_split_may_be_cut_to_a_sample_of_the_runs_seed() -> None:
+    run = run_of(seed=5, task_settings={"cola": {"max_train": 9}, "mrpc": {"max_validation": 8}})
+    parts = {
+        (task, split): part
+        for task in ("cola", "mrpc")
+        for split, (_, part) in run.task_splits(task).items()
+    }
+    assert parts == {
+        ("cola", "train"): {"share": (0.0, 1.0), "most": 9, "seed": 5},
+        ("cola", "validation"): None,
+        ("mrpc", "train"): None,
+        ("mrpc", "validation"): {"share": (0.0, 1.0), "most": 8, "seed": 5},
+    }
 
 
 def test_every_score_has_a_file(paper) -> None:
@@ -430,11 +470,21 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("a line\n")
     source = {"source": {"path": str(text), "format": "text"}, "lines": 10}
-    run = run_of(language_settings={"en": source}, sage={"window": 4}, studies={"enabled": False})
+    run = run_of(
+        language_settings={"en": source},
+        studies={"enabled": False},
+        tokenizer_settings={"sage": {"prune_batch": 50}},
+        **{"sage": {"window": 4}, "word2vec": {"epochs": 7}},
+        **{"analysis": {"top_neighbours": 9}, "probes": {"vector_lines": 9}},
+    )
     rows = {row["key"]: (row["usual"], row["run"]) for row in changes(run, config_of())}
     assert rows == {
         "language_settings.en.lines": (750000, 10),
         "sage.window": (5, 4),
+        "word2vec.epochs": (5, 7),
+        "analysis.top_neighbours": (200, 9),
+        "probes.vector_lines": (100_000, 9),
+        "tokenizer_settings.sage.prune_batch": (None, 50),
         "studies.enabled": (True, False),
     }
     (english, *_), (source, *_) = texts(run), reference_sources(run)
@@ -496,8 +546,15 @@ def test_a_tokenizer_of_a_study_differs_from_its_reading_by_what_its_name_says(p
     assert initial(paper, "en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
 
 
+def test_what_a_study_varies_starts_from_its_first_seed() -> None:
+    run = run_of(studies={"seeds": [4, 5, 6]})
+    assert sage_parameters(run, "printed.prune_batch-50")["seed"] == 4
+    row = sensitivity_rows(run)[0]
+    assert (row["base"], row["seeds"]) == ("printed.seed4", ["printed.seed5", "printed.seed6"])
+
+
 def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
-    mine = {"method": "sage", "preset": "printed", "seed": 7, "prune_batch": 50}
+    mine = {"method": "sage", "preset": "printed", "seed": 7, "seeds": 2, "prune_batch": 50}
     run = run_of(
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
     )
@@ -505,6 +562,10 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
     assert sage_parameters(run, "mine") == {**sage_parameters(run, "sage"), **differing}
     assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
     assert full_size(run) == ["sage"]
+    asked, second = claims_run(run), "mine.seed8"
+    assert asked["further_seeds"] == {"sage": [], "mine": [second]}
+    assert sage_parameters(run, second) == {**sage_parameters(run, "mine"), "seed": 8}
+    assert list(asked["studies"]) == ["sage"]  # whose reading they build
 
 
 def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> None:
