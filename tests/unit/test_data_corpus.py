@@ -230,6 +230,8 @@ def test_a_sample_of_at_most_so_many_lines(corpus, tmp_path, lines, size) -> Non
     assert len(once) == size
     remaining = iter(everything)
     assert all(line in remaining for line in once)  # in the corpus's order
+    sample_at_most(corpus, output, lines=lines, seed=2)
+    assert (list(read_lines(output)) == once) == (size == 1000)
 
 
 def test_too_few_lines_are_an_error_that_names_the_key(corpus, tmp_path) -> None:

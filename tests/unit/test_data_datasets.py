@@ -192,6 +192,7 @@ def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
     assert sorted(train + validation) == list(range(50))
     assert len(validation) == 10 and len(few) == 10
     assert set(fewer) < set(few) < set(train)
+    assert few != train[:10]  # not the head
     assert all(numbers == sorted(numbers) for numbers in (train, few, validation))
 
 

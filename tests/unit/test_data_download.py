@@ -130,6 +130,13 @@ def test_what_an_earlier_run_left_is_joined_or_thrown_away(
     assert not left.exists()
 
 
+def test_a_rest_is_not_asked_for_by_a_tag_that_other_bytes_may_have(server, tmp_path) -> None:
+    server.validators, server.faults = {"ETag": 'W/"v1"'}, ["cut"]
+    get([f"{server.url}/a"], tmp_path)
+    assert (tmp_path / "out").read_bytes() == CONTENT
+    assert starts(server) == [None, None]
+
+
 @pytest.mark.parametrize("fault", ["206 that says no bytes", "206 from another byte", "416"])
 def test_a_rest_that_does_not_fit_makes_the_download_start_over(server, tmp_path, fault) -> None:
     server.faults = ["cut", fault]
@@ -189,6 +196,7 @@ def test_waits_grow_and_obey_the_server(server, tmp_path, waits) -> None:
 def test_after_ten_failures_the_next_address_has_its_turn(server, tmp_path, waits) -> None:
     server.faults = ["429"] * 10
     get([f"{server.url}/a", f"{server.url}/b"], tmp_path)
+    get([f"{server.url}/a", f"{server.url}/b"], tmp_path)  # is here by now
     assert [path for path, _ in server.requests] == ["/a"] * 10 + ["/b"]
     assert len(waits) == 9
 

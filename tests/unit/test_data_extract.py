@@ -58,8 +58,8 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> N
     assert one == two == three
 
 
-@pytest.mark.parametrize("changed", [{}, {"min_words": 4}, "another dump"])
-def test_an_interrupted_extraction_resumes_with_the_same_settings_and_dump_only(
+@pytest.mark.parametrize("changed", [{}, {"min_words": 4}, "another dump", "other code"])
+def test_an_interrupted_extraction_resumes_with_the_same_settings_dump_and_code_only(
     dump, tmp_path, monkeypatch, changed
 ) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
@@ -81,6 +81,8 @@ def test_an_interrupted_extraction_resumes_with_the_same_settings_and_dump_only(
 
     if changed == "another dump":
         os.utime(dump, (0, 0))
+    if changed == "other code":
+        options["code"] = "d"
     resumed = []
     monkeypatch.setattr(
         extract, "parse_articles", lambda a, s: resumed.append(len(a)) or parse(a, s)
@@ -140,9 +142,9 @@ def group_alive(group: int) -> bool:
     return False
 
 
-def test_unreadable_articles_are_left_out_until_they_are_too_many(
-    dump, tmp_path, monkeypatch, caplog
-) -> None:
+@pytest.fixture
+def one_is_unreadable(monkeypatch) -> None:
+    """An article of the dump, in an early batch, can't be parsed."""
     plain_text = extract.plain_text
     monkeypatch.setattr(
         extract,
@@ -150,6 +152,11 @@ def test_unreadable_articles_are_left_out_until_they_are_too_many(
         lambda text, *names: plain_text(text, *names) if "article''' 7 " not in text else 1 / 0,
     )
     monkeypatch.setattr(extract, "UNREADABLE", (ZeroDivisionError,))
+
+
+def test_unreadable_articles_are_left_out_until_they_are_too_many(
+    dump, one_is_unreadable, tmp_path, caplog
+) -> None:
     output = tmp_path / "o.zst"
     lenient = replace(SETTINGS, max_failed_share=0.03)
     assert extract_lines([dump], output, DUMP, lenient) == 39 * 10
@@ -159,6 +166,27 @@ def test_unreadable_articles_are_left_out_until_they_are_too_many(
     with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
         extract_lines([dump], output, DUMP, strict)
     assert not output.exists()
+
+
+def test_unreadable_articles_count_though_the_extraction_was_interrupted(
+    dump, one_is_unreadable, tmp_path, monkeypatch
+) -> None:
+    parse, parsed = extract.parse_articles, []
+
+    def stops(articles, settings):
+        parsed.extend(articles)
+        if len(parsed) > 20:
+            raise KeyboardInterrupt
+        return parse(articles, settings)
+
+    options = {"state_dir": tmp_path / "state", "code": "c", "save_seconds": 0}
+    strict = replace(SETTINGS, max_failed_share=0.02)
+    monkeypatch.setattr(extract, "parse_articles", stops)
+    with pytest.raises(KeyboardInterrupt):
+        extract_lines([dump], tmp_path / "o.zst", DUMP, strict, **options)
+    monkeypatch.setattr(extract, "parse_articles", parse)
+    with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
+        extract_lines([dump], tmp_path / "o.zst", DUMP, strict, **options)
 
 
 # --- other sources
@@ -219,6 +247,9 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     output = tmp_path / "o.zst"
     assert extract_sample([source], output, TEXT, SETTINGS, lines=None) == 50
     assert extract_sample([source], output, TEXT, SETTINGS, lines=20) == 20
+    first = list(read_lines(output))
+    extract_sample([source], output, TEXT, replace(SETTINGS, seed=2), lines=20)
+    assert list(read_lines(output)) != first
     with pytest.raises(UserError, match=r"^config key k\.lines: .* 50 distinct lines"):
         extract_sample([source], output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]

@@ -43,9 +43,9 @@ def behind(*urls: str, **fields) -> Download:
     return Download(urls=list(urls), **fields)
 
 
-def get(source: Source, folder: Path, part: Sample | None = None) -> dict:
+def get(source: Source, folder: Path, part: Sample | None = None, seed: int = 1) -> dict:
     description, cache = folder / "out.source.json", folder / "cache"
-    retrieve(source, folder / "out", description, cache_dir=cache, seed=1, part=part)
+    retrieve(source, folder / "out", description, cache_dir=cache, seed=seed, part=part)
     return json.loads(description.read_text())
 
 
@@ -89,6 +89,8 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
     seen = get(packaged(package, sha256=digest, bytes=360082), tmp_path)
     assert (tmp_path / "out").stat().st_size == 360082
     assert (seen["origin"], seen["sha256"]) == (package, digest)
+    with pytest.raises(UserError, match="has 360082 bytes instead of 5"):
+        get(packaged(package, bytes=5), tmp_path)
     if os.environ.get("PYTEST_XDIST_WORKER") is None:
         code = (
             "import sys; from reproduction.data.packages import package_file; "
@@ -317,13 +319,14 @@ def test_certificates_of_a_network_reach_the_client_of_the_hub(hub, tmp_path, mo
     assert os.environ["SSL_CERT_FILE"] == certifi.where()
 
 
-def test_shares_of_the_rows_are_disjoint_and_in_order(hub, tmp_path) -> None:
+def test_shares_of_the_rows_are_disjoint_in_order_and_their_seeds(hub, tmp_path) -> None:
     ids = []
-    for share in ([0.0, 0.9], [0.9, 1.0]):
-        get(words(share=share), tmp_path)
+    for share, seed in (([0.0, 0.9], 1), ([0.9, 1.0], 1), ([0.9, 1.0], 2)):
+        get(words(share=share), tmp_path, seed=seed)
         ids.append(pd.read_parquet(tmp_path / "out")["id"].tolist())
-    assert [len(part) for part in ids] == [18, 2]
+    assert [len(part) for part in ids] == [18, 2, 2]
     assert sorted(ids[0] + ids[1]) == list(range(20))
+    assert ids[1] != ids[2]
     assert all(part == sorted(part) for part in ids)
 
 
@@ -419,6 +422,9 @@ def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
         assert seen["a"]["sha256"] == seen["b"]["sha256"]
         assert seen["a"]["parts"] == "2 of 8 files"
         assert len(rows["a"]) == 18
+        for some in rows.values():  # files follow one another by their names
+            places = [texts.index(text) % 8 for text in some]
+            assert places == sorted(places)
         assert sorted(rows["d"]) == sorted(texts)
         assert "parts" not in seen["d"]
 

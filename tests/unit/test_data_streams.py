@@ -19,7 +19,13 @@ from reproduction.data.corpus import sample_corpus
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
 from reproduction.data.sources import Download, retrieve
-from reproduction.data.streams import NoIndexError, Sample, draw_streams, read_index
+from reproduction.data.streams import (
+    EnoughLines,
+    NoIndexError,
+    Sample,
+    draw_streams,
+    read_index,
+)
 from sagevocab.errors import UserError
 from sagevocab.text import read_lines
 
@@ -131,6 +137,12 @@ def test_more_lines_than_there_are_is_one_line(site) -> None:
         match=r"^config key k\.lines: .* \d+ distinct lines, fewer than the 1000000 .*; lower them",
     ):
         site.draw(lines=1_000_000)
+
+
+def test_equal_lines_count_once() -> None:
+    enough = EnoughLines(2)
+    assert not enough.add(["a", "a"]) and not enough.add(["a"])
+    assert enough.add(["b", "c"]) and enough.found == 2
 
 
 def test_a_dump_that_has_as_many_lines_as_are_wanted_is_enough(site, tmp_path) -> None:
