@@ -1,11 +1,11 @@
-"""On which pieces SaGe and its controls differ, and what they have in common at other sizes.
+"""On which pieces SaGe and its controls differ, and what they have in common in other runs.
 
     python benchmarks/controls.py                                     # from what is committed
     python benchmarks/controls.py --run results/wiki8k --size 8000    # first the prunings of a run
 
 The reference run compares them at 16,000 pieces (`table_overlap`, `table_controls`,
 `figure_controls` of results/reference/intrinsic). The second form adds a finished run with
-vocabularies of another size: what each of them pruned (SIZE/LANGUAGE.parquet).
+vocabularies of another size or other languages: what each of them pruned (SIZE/LANGUAGE.parquet).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from reproduction.paper.table import Table
 from sagevocab.pieces import WORD_START
 
 REFERENCE = Path(__file__).parents[1] / "results/reference"
-LANGUAGES = {"en": "English", "tr": "Turkish"}
+LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
 SAGE = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
 CONTROLS = {
     "random": "pruned at random",
@@ -44,6 +44,11 @@ CONTROLS = {
 def seeds_of(names: Sequence[str], tokenizer: str) -> list[str]:
     """Return the vocabularies of a tokenizer among some, one a seed."""
     return [name for name in names if name == tokenizer or name.startswith(f"{tokenizer}.seed")]
+
+
+def languages_of(folder: Path) -> list[str]:
+    """Return the languages of which a folder has prunings."""
+    return [language for language in LANGUAGES if (folder / f"{language}.parquet").exists()]
 
 
 def read_orders(folder: Path, language: str) -> pd.DataFrame:
@@ -66,10 +71,11 @@ def write_tables(folder: Path, output: Path) -> None:
     sizes = sorted(
         (one for one in folder.iterdir() if one.name.isdigit()), key=lambda one: int(one.name)
     )
-    shares = [_overlaps(one, language) for one in sizes for language in LANGUAGES]
+    shares = [_overlaps(one, language) for one in sizes for language in languages_of(one)]
     table = table_overlap(pd.concat(shares, ignore_index=True), notes=[])
     _write(table, output / "table_overlap_sizes")
-    _write(table_differences(REFERENCE / "intrinsic/prunings"), output / "table_differences")
+    alike = [REFERENCE / "intrinsic/prunings", folder / "16000"]
+    _write(table_differences(alike), output / "table_differences")
 
 
 def _overlaps(folder: Path, language: str) -> pd.DataFrame:
@@ -90,7 +96,7 @@ COMPARED = {  # of each version, the control that counts and the one without vec
 EXAMPLES = 10
 
 
-def table_differences(folder: Path) -> Table:
+def table_differences(folders: Sequence[Path]) -> Table:
     """Return which pieces a version of SaGe prunes and a control keeps, and the other way round.
 
     Of several seeds, all of one prune a piece and none of the other does. `late` is the share of
@@ -99,7 +105,8 @@ def table_differences(folder: Path) -> Table:
     """
     rows = [
         {"language": LANGUAGES[language], "pruned_by": label, "kept_by": other, **described}
-        for language in LANGUAGES
+        for folder in folders
+        for language in languages_of(folder)
         for sage, controls in COMPARED.items()
         for control in controls
         for label, other, described in _differences(read_orders(folder, language), sage, control)

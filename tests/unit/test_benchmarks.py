@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,6 +20,7 @@ sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
 measures = importlib.import_module("engine_measures")
 controls = importlib.import_module("controls")
+control_vectors = importlib.import_module("control_vectors")
 two_runs = importlib.import_module("two_runs")
 sys.path.append(str(ROOT / "benchmarks/peers"))
 compare_released = importlib.import_module("compare_released")
@@ -242,6 +244,57 @@ def test_tables_of_controls_are_drawn_again_from_what_is_committed(tmp_path):
             assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
 
 
+def test_the_table_of_vectors_is_computed_again_from_what_is_committed(tmp_path):
+    committed = ROOT / "results/reference/controls/vectors"
+    for task in control_vectors.TASKS:
+        shutil.copy(committed / f"{task}.parquet", tmp_path)
+    control_vectors.main([f"--output={tmp_path}"])
+    for file in ("table_vectors.csv", "table_vectors.md"):
+        assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
+
+
+def test_the_page_of_results_has_what_vectors_of_the_controls_gain_and_lose():
+    data = pd.read_csv(ROOT / "results/reference/controls/vectors/table_vectors.csv")
+    lines = (ROOT / "docs/results.md").read_text(encoding="utf-8").splitlines()
+    shown = {"SaGe 1.0, shuffled words": "SaGe 1.0 on shuffled words"}
+    shown["pruned at random"] = "pruned at random (five times)"
+    for label, rows in data[data["baseline"] == "BPE"].groupby("label"):
+        cells = [
+            f"{100 * row.difference:+.1f} ± {50 * (row.high - row.low):.1f}"
+            + r"\*" * (row.p_adjusted < 0.05)
+            for row in rows.itertuples()
+        ]
+        assert f"| {shown.get(label, label)} | {' | '.join(cells)} |".replace("-", "−") in lines
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, "of contexts"),
+        ({"counts": (0.02, 0.2)}, "open"),  # SaGe 1.0 is not above every control
+        ({"counts": (0.02, 0.2), "zero": (0.02, 0.2)}, "open"),  # neither is above BPE
+        ({"counts": (0.02, 0.2), "zero": (0.02, 0.2), "counts, BPE": (0.02, 0.01)}, "of counting"),
+        ({"counts": (0.02, 0.2), "zero": (0.02, 0.2), "counts, BPE": (-0.02, 0.01)}, "open"),
+        ({"shuffled": (-0.02, 0.01)}, "open"),
+    ],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_rule_of_vectors(changes, expected, sign):
+    names = {
+        "counts": control_vectors.COUNTS,
+        "zero": control_vectors.BLIND,
+        "shuffled": control_vectors.SHUFFLED,
+    }
+    values = {name: (0.02, 0.01) for name in names}
+    values |= {f"{name}, BPE": (0.01, 0.2) for name in names}
+    rows = {(control_vectors.SAGE, "BPE"): {"difference": sign * 0.02, "p_adjusted": 0.01}}
+    for name, (difference, p_value) in (values | changes).items():
+        control, _, bpe = name.partition(", ")
+        pair = (names[control], bpe) if bpe else (control_vectors.SAGE, names[control])
+        rows[pair] = {"difference": sign * difference, "p_adjusted": p_value}
+    assert control_vectors.verdict(rows) == expected
+
+
 def test_pieces_on_which_a_version_and_a_control_differ():
     orders = pd.DataFrame(
         {
@@ -266,7 +319,7 @@ def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
     table = pd.read_csv(ROOT / "results/reference/controls/table_differences.csv")
     either = ["SaGe 1.0", "counts"]
     own = table[table["pruned_by"].isin(either) & table["kept_by"].isin(either)]
-    assert len(own) == 4
+    assert len(own) == 8
     for _, row in own.iterrows():
         start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
         numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
