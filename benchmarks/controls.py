@@ -118,6 +118,7 @@ def table_differences(folders: Sequence[Path]) -> Table:
         "pieces": "pieces",
         "word_initial": "start a word",
         "characters": "characters",
+        "digits": "with digits",
         "late": "late",
         "examples": "examples",
     }
@@ -125,6 +126,7 @@ def table_differences(folders: Sequence[Path]) -> Table:
     percent, mean = "{:.0%}".format, "{:.1f}".format
     cells = shown.assign(
         word_initial=shown["word_initial"].map(percent).str.replace("%", " %"),
+        digits=shown["digits"].map(percent).str.replace("%", " %"),
         late=shown["late"].map(percent).str.replace("%", " %"),
         characters=shown["characters"].map(mean),
     )
@@ -147,6 +149,7 @@ def _differences(
                 "pieces": len(pieces),
                 "word_initial": np.mean([piece.startswith(WORD_START) for piece in pieces]),
                 "characters": np.mean([len(text) for text in texts]),
+                "digits": np.mean([any(map(str.isdigit, text)) for text in texts]),
                 "late": np.mean(by.loc[pieces].mean(axis=1) >= 0.75 * (by >= 0).sum().mean()),
                 "examples": " ".join(pieces[:EXAMPLES]),
             },

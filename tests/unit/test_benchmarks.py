@@ -302,13 +302,14 @@ def test_pieces_on_which_a_version_and_a_control_differ():
             "sage_released.seed2": [3, -1, 2, 1, -1, 0],
             "counts": [-1, 3, 0, -1, 1, 2],
         },
-        index=["▁ab", "c", "de", "fgh", "i", "j"],
+        index=["▁ab", "c", "de", "fg8", "i", "j"],
     )
     rows = list(controls._differences(orders, "sage_released", "counts"))
-    # Both seeds prune ▁ab and fgh, and counts do not: 1.5 of 4 are early. No seed prunes c.
+    # Both seeds prune ▁ab and fg8, and counts do not: 1.5 of 4 are early. No seed prunes c.
     of_sage, of_counts = (described for _, _, described in rows)
-    assert of_sage["pieces"] == 2 and of_sage["examples"] == "▁ab fgh"
+    assert of_sage["pieces"] == 2 and of_sage["examples"] == "▁ab fg8"
     assert of_sage["word_initial"] == 0.5 and of_sage["characters"] == 2.5
+    assert of_sage["digits"] == 0.5 and of_counts["digits"] == 0
     assert of_sage["late"] == 0 and of_counts["late"] == 1
     assert of_counts["pieces"] == 1 and of_counts["examples"] == "c"
     assert [row[:2] for row in rows] == [("SaGe 1.0", "counts"), ("counts", "SaGe 1.0")]
@@ -323,7 +324,8 @@ def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
     for _, row in own.iterrows():
         start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
         numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
-        assert f"{start}{numbers}{100 * row['late']:.0f} % | " in page
+        ends = f"{100 * row['digits']:.0f} % | {100 * row['late']:.0f} % | "
+        assert f"{start}{numbers}{ends}" in page
 
 
 def test_the_pages_have_what_the_released_program_prunes():

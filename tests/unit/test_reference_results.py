@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 from pathlib import Path
+from statistics import fmean
 
 import pandas as pd
 import pytest
@@ -98,6 +99,9 @@ CONTROLS = {
 
 
 LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
+FOLDERS = {"en": "intrinsic/prunings", "tr": "intrinsic/prunings"}  # at 16,000 pieces
+FOLDERS |= dict.fromkeys(("de", "ru"), "controls/16000")
+BLIND = ("_shuffled", "_zero")
 OTHERS = sorted((REFERENCE / "controls").glob("*000/*.parquet"))
 
 
@@ -189,3 +193,44 @@ def test_overlaps_of_other_runs_are_those_of_their_prunings(sage, path):
     shares = [f"{100 * (one - random) / (own - random):.0f} %" for one in others]
     page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
     assert f"| {int(size):,} | {sage} | {language} | {' | '.join(shown + shares)} |" in page
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_of_results_counts_pieces_with_digits(language):
+    table = pd.read_parquet(REFERENCE / f"{FOLDERS[language]}/{language}.parquet")
+    digits = table["piece"].str.contains(r"\d")
+    pruned = (table.drop(columns="piece") >= 0).astype(int)
+    means = pruned[digits].sum().groupby(lambda name: name.partition(".")[0]).mean()
+    page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
+    versions = [f"{sage}{by}" for sage in ("sage", "sage_released") for by in ("", *BLIND)]
+    shown = [f"{means[name]:.0f}" for name in (*versions, "counts", "random")]
+    assert f"| {LANGUAGES[language]} | {digits.sum():,} | {' | '.join(shown)} |" in page
+    # Both versions prune more of them than their direct controls, and than all that count.
+    counting = means[["frequency", "counts", "counts_reranked", "extra_tokens", "swallowed"]]
+    for sage in ("sage", "sage_released"):
+        assert means[sage] > max(counting.max(), *(means[f"{sage}{by}"] for by in BLIND))
+
+
+def test_the_page_of_results_says_what_counts_account_for_without_digits():
+    shares = []
+    for language, folder in FOLDERS.items():
+        pruned = {
+            name: {piece for piece in pieces if not any(map(str.isdigit, piece))}
+            for name, pieces in pruned_by(language, folder).items()
+        }
+
+        def alike(one, other, pruned=pruned):
+            common = len(pruned[one] & pruned[other])
+            return common / (len(pruned[one]) * len(pruned[other])) ** 0.5
+
+        seeds, random = (
+            [one for one in pruned if one.partition(".")[0] == name]
+            for name in ("sage_released", "random")
+        )
+        own = fmean(alike(*pair) for pair in combinations(seeds, 2))
+        floor = fmean(alike(*pair) for pair in product(seeds, random))
+        counts = fmean(alike(seed, "counts") for seed in seeds)
+        shares.append(f"{100 * (counts - floor) / (own - floor):.0f}")
+    said = f"counts account for {', '.join(shares[:3])} and {shares[3]} % of SaGe 1.0's choice"
+    page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
+    assert said in " ".join(page.split())
