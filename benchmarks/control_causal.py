@@ -89,7 +89,8 @@ def compare(panels: CausalPanels, controls: Sequence[str]) -> pd.DataFrame:
     alike = [one for one in there if one != MORE]
     parts = [differences(alike, BPE, [LABELS[name] for name in controls])]
     if MORE in there:
-        parts.append(differences([MORE, SAGE], MORE))
+        more = differences([MORE, SAGE], MORE)
+        parts.append(more.assign(measure=more["measure"] + f", minus {MORE} instead"))
     return pd.concat(parts, ignore_index=True)
 
 
