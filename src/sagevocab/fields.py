@@ -174,7 +174,7 @@ def _key(detail: ErrorDetails, data: Any) -> tuple[str, ...]:
 
 def _unknown(name: str, known: Sequence[str]) -> str:
     if name in GONE:
-        return f"unknown; {GONE[name]}"
+        return f"removed: {GONE[name]}"
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown; did you mean {close[0]}?" if close else f"unknown; known: {', '.join(known)}"
 

@@ -199,7 +199,7 @@ def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> N
         ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
         ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
         ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
-        ({"vocabulary": {"max_sentence_length": 99}}, r".*max_sen.*: unknown; lines of any"),
+        ({"vocabulary": {"max_sentence_length": 99}}, r".*max_sen.*: removed: lines of any"),
         ({"initial": None}, "initial: NoneType is no tokenizer that can be read; give"),
         ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
         (

@@ -282,6 +282,14 @@ task_settings: {cola: {source: {train: {constructed: colla, rows: 5}}}}
     task_settings.cola.source.train.constructed: there is no 'colla'
 figures: {width: column}
     figures.width: removed: figures are 6.3 inches wide
+task_settings: {cola: {source: {generator: cola}}}
+    task_settings.cola.source.generator: removed: name its constructor in source.constructed
+tokenizer_settings: {bpe: {method: bpe, loss: mean_piece_lines}}
+    tokenizer_settings.bpe.loss: method bpe is no reading of SaGe; leave it out
+tokenizer_settings: {frequency: {method: frequency, seed: 9}}
+    tokenizer_settings.frequency.seed: method frequency has no seed; leave it out
+tokenizer_settings: {sage: {method: sage, preset: printed, path: a.json}}
+    tokenizer_settings.sage.path: method sage is not from elsewhere; leave it out
 scheduler: tcp://host:8786
     scheduler: removed: one machine maps what is larger than its memory
 """,

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -58,9 +59,10 @@ STANZAS = {
 EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 # Folders beside those of the tokenizers, with the vocabularies that are pruned.
 INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
-# Keys of earlier versions -> what to do instead.
+# Keys of earlier versions, where `*` is the name of a stanza -> what to do instead.
 REMOVED = {
     "reading_settings": "a reading is a tokenizer; name it in tokenizer_settings",
+    "*.source.generator": "name its constructor in source.constructed; leave it out",
     "scheduler": "one machine maps what is larger than its memory; leave it out",
     "figures.width": "figures are 6.3 inches wide, and can be read at half of it; leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
@@ -437,6 +439,14 @@ def load_config(
     return check_config(config)
 
 
+def _keys_of(config: Mapping[Any, Any], place: str = "") -> Iterator[str]:
+    """Yield the keys of a configuration, those of sections too: `lm.pretrain.steps`."""
+    for name, value in config.items():
+        yield f"{place}{name}"
+        if isinstance(value, Mapping):
+            yield from _keys_of(value, f"{place}{name}.")
+
+
 def check_config(config: dict[str, Any]) -> Configuration:
     """Return the checked settings, with defaults; refuse what can't be run.
 
@@ -446,11 +456,10 @@ def check_config(config: dict[str, Any]) -> Configuration:
         UserError: one line that names the key, what is wrong with it and what would be right.
     """
     _take_smaller_budget(config)
-    for key in REMOVED:
-        place, _, name = key.rpartition(".")
-        section_of_key = value_at(config, place)
-        if isinstance(section_of_key, Mapping) and name in section_of_key:
-            raise UserError(f"config key {key}: removed: {REMOVED[key]}")
+    for key in _keys_of(config):
+        for removed, instead in REMOVED.items():
+            if fnmatchcase(key, removed):
+                raise UserError(f"config key {key}: removed: {instead}")
     try:
         return Configuration.model_validate(config)
     except ValidationError as error:

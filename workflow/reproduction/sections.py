@@ -212,6 +212,16 @@ class Domain(Section):
 SEEDED = ("sage", "random")  # the methods that a seed changes
 CONTROLS = ("random", "frequency", "extra_tokens", "swallowed")
 PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
+_PRUNES_NOTHING, _HAS_NO_SEED = "prunes nothing", "has no seed"
+# Keys of a tokenizer's stanza -> the methods that read them, and what to say of the others. Keys
+# that are not here (those of a reading of SaGe) are read by `sage`.
+READ_BY = {
+    "path": (("external",), "is not from elsewhere"),
+    "initial": (PRUNED, _PRUNES_NOTHING),
+    "prune_batch": (PRUNED, _PRUNES_NOTHING),
+    "seed": (SEEDED, _HAS_NO_SEED),
+    "seeds": (SEEDED, _HAS_NO_SEED),
+}
 
 
 # A preset's older name is read as the preset, in the configuration as in the library.
@@ -286,10 +296,10 @@ class Tokenizer(Section):
         needed = {"external": "path", "sage": "preset"}.get(self.method)
         if needed and not getattr(self, needed):
             raise SettingError(needed, f"missing; method {self.method} needs it")
-        if self.seeds and self.method not in SEEDED:
-            raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
-        if self.initial and self.method not in PRUNED:
-            raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
+        for key, value in self:
+            readers, without = READ_BY.get(key, (("sage",), "is no reading of SaGe"))
+            if value is not None and key not in ("label", "method") and self.method not in readers:
+                raise SettingError(key, f"method {self.method} {without}; leave it out")
         if self.initial == "unigram" and self.method == "swallowed":
             raise SettingError("initial", f"method {self.method} needs BPE's merges; leave it out")
         return self
