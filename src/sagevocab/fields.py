@@ -112,6 +112,7 @@ _TYPES = {
     "model_type": "a section of keys",
     "dataclass_type": "a section of keys",
     "dict_type": "a section of keys",
+    "invalid_key": "keys in quotes: a bare true, no or 5 is no text",
 }
 _BOUNDS = {
     "greater_than_equal": "{ge} or more",
@@ -119,6 +120,7 @@ _BOUNDS = {
     "less_than_equal": "{le} or less",
     "less_than": "less than {lt}",
     "too_short": "{min_length} or more of them",
+    "string_too_short": "text of {min_length} or more characters",
 }
 _SHAPES = {
     _NAME: "a letter, then letters, digits, _ and -",

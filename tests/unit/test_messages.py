@@ -280,6 +280,10 @@ language_settings: {en: {source: {constructed: cola}}}
     language_settings.en.source.constructed: only the rows of tasks
 task_settings: {cola: {source: {train: {constructed: colla, rows: 5}}}}
     task_settings.cola.source.train.constructed: there is no 'colla'
+download_dir: ""
+    download_dir: '' is not allowed; give text of 1 or more
+true: 3
+    1: True is not allowed; give keys in quotes
 figures: {width: column}
     figures.width: removed: figures are 6.3 inches wide
 task_settings: {cola: {source: {generator: cola}}}

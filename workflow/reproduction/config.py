@@ -88,6 +88,7 @@ class Configuration(Section):
     )
     download_dir: str = Field(
         "results/downloads",
+        min_length=1,
         description="Folder of finished and partial downloads, shared by all runs.",
     )
     languages: Annotated[Names, Field(min_length=1)] = Field(
