@@ -102,10 +102,15 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(given)
     if arguments.write:
         name, _, run = arguments.write.partition("=")
+        if name not in CONTROLS or not run:
+            parser.error(
+                f"--write {arguments.write}: give NAME=RUN, NAME one of {', '.join(CONTROLS)}"
+            )
         write_bits(Path(run), arguments.output / name)
-    for folder in sorted(arguments.output.glob("causal*")):
+    for name, controls in CONTROLS.items():
+        folder = arguments.output / name
         panels = read_bits(folder)
-        data = compare(panels, CONTROLS[folder.name])
+        data = compare(panels, controls)
         shown = data.dropna(axis="columns", how="all")
         shown.to_csv(folder / "table_causal.csv", index=False, lineterminator="\n")
         labels = [label for label in panels["English"] if label != MORE]

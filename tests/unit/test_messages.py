@@ -286,8 +286,10 @@ true: 3
     1: True is not allowed; give keys in quotes
 figures: {width: column}
     figures.width: removed: figures are 6.3 inches wide
-task_settings: {cola: {source: {generator: cola}}}
-    task_settings.cola.source.generator: removed: name its constructor in source.constructed
+language_settings: {en: {source: {generator: x}}}
+    language_settings.en.source.generator: removed: leave it out; the source's key `constructed`
+task_settings: {cola: {source: {train: {generator: x}}}}
+    task_settings.cola.source.train.generator: removed: leave it out; the source's key `constructed`
 tokenizer_settings: {bpe: {method: bpe, loss: mean_piece_lines}}
     tokenizer_settings.bpe.loss: method bpe is no reading of SaGe; leave it out
 tokenizer_settings: {frequency: {method: frequency, seed: 9}}

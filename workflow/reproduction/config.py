@@ -59,10 +59,10 @@ STANZAS = {
 EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 # Folders beside those of the tokenizers, with the vocabularies that are pruned.
 INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
-# Keys of earlier versions, where `*` is the name of a stanza -> what to do instead.
+# Keys of earlier versions, where `*` stands for the keys before -> what to do instead.
 REMOVED = {
     "reading_settings": "a reading is a tokenizer; name it in tokenizer_settings",
-    "*.source.generator": "name its constructor in source.constructed; leave it out",
+    "*.source.*generator": "leave it out; the source's key `constructed` names the constructor",
     "scheduler": "one machine maps what is larger than its memory; leave it out",
     "figures.width": "figures are 6.3 inches wide, and can be read at half of it; leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",

@@ -215,7 +215,7 @@ PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
 _PRUNES_NOTHING, _HAS_NO_SEED = "prunes nothing", "has no seed"
 # Keys of a tokenizer's stanza -> the methods that read them, and what to say of the others. Keys
 # that are not here (those of a reading of SaGe) are read by `sage`.
-READ_BY = {
+_READ_BY = {
     "path": (("external",), "is not from elsewhere"),
     "initial": (PRUNED, _PRUNES_NOTHING),
     "prune_batch": (PRUNED, _PRUNES_NOTHING),
@@ -297,7 +297,7 @@ class Tokenizer(Section):
         if needed and not getattr(self, needed):
             raise SettingError(needed, f"missing; method {self.method} needs it")
         for key, value in self:
-            readers, without = READ_BY.get(key, (("sage",), "is no reading of SaGe"))
+            readers, without = _READ_BY.get(key, (("sage",), "is no reading of SaGe"))
             if value is not None and key not in ("label", "method") and self.method not in readers:
                 raise SettingError(key, f"method {self.method} {without}; leave it out")
         if self.initial == "unigram" and self.method == "swallowed":
