@@ -231,6 +231,26 @@ def test_the_results_page_says_which_statements_the_direct_controls_meet() -> No
     }
 
 
+def test_the_results_page_has_the_recall_at_morphemes() -> None:
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_tokenizers.csv")
+    table = table[table["text"] == "Training corpus"].set_index(["language", "tokenizer"])
+    shown = [
+        number(100 * table.loc[(language, name), "morpheme_recall"], ".0f")
+        for language in ("English", "Turkish")
+        for name in ("SaGe 1.0", "BPE")
+    ]
+    shares = "({} to {} % of them in English, {} to {} % in Turkish)".format(*shown)
+    assert shares in page_text("docs/results.md")
+
+
+def test_the_results_page_has_what_vectors_of_unigramlm_gain_and_lose() -> None:
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_evidence.csv")
+    own = table[(table["method"] == "probes of vectors") & (table["tokenizer"] == "UnigramLM")]
+    own = own[own["significant"].astype(bool)].set_index("task")["difference"]
+    shown = [number(100 * own[task], "+.1f") for task in ("ner_tr", "stsb")]
+    assert f"({shown[0]} and {shown[1]}, significantly)" in page_text("docs/results.md")
+
+
 def test_vectors_bring_sage_nearer_to_the_paper_in_two_rows_of_the_results_page() -> None:
     table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
     own = table[(table["language"] == "en") & (table["tokenizer"] == "sage_released")]
