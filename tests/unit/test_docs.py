@@ -156,7 +156,45 @@ def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
     (halves, total), (halves_1, _), (gensim, _), (gensim_1, _) = found
     assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in results
     assert f"the printed algorithm on {halves}." in results
-    assert gensim == gensim_1 and f"{gensim} of 75 are the same for both" in results
+    assert gensim == gensim_1 and f"{gensim} of 75 verdicts are the same for both" in results
+
+
+def test_the_results_page_counts_what_the_readings_of_the_loss_reproduce() -> None:
+    table = pd.read_csv(REFERENCE / "readings/tables/table_readings.csv")
+    asked = (table["scale"] == "sample") & (table["kind"] == "claim")
+    asked &= table["verdict"] != "not measurable here"
+    results = page_text("docs/results.md")
+    assert table[asked]["reading"].nunique() == 15
+    shown = {
+        "English": "In English SaGe 1.0 reproduces {released} of {all} statements, the closest "
+        "readings {most}, the printed algorithm {printed}, the fewest;",
+        "Turkish": "in Turkish SaGe 1.0 reproduces {most} of {all}, the most, the printed "
+        "algorithm {printed}.",
+    }
+    for language, rows in table[asked].groupby("language"):
+        met = rows["verdict"].eq("reproduced").groupby(rows["reading"]).sum()
+        counted = {"all": rows["id"].nunique(), "most": met.max(), **met}
+        assert shown[language].format_map(counted) in results, language
+        if language == "English":
+            assert met["printed"] == met.min()
+        else:
+            assert met["released"] == met.max()
+
+
+def test_the_results_page_says_what_another_sample_and_seed_leave() -> None:
+    table = pd.read_csv(REFERENCE / "readings/tables/table_stability.csv")
+    shares = (
+        table[table["of"] == "pruned"]
+        .set_index(["preset", "across", "language"])["mean"]
+        .map(lambda share: number(100 * share, ".0f"))
+    )
+    shown = []
+    for preset in ("released", "printed"):
+        samples, seeds = shares[preset]["samples"], shares[preset]["seeds"]
+        assert seeds["English"] == seeds["Turkish"]
+        shown += [samples["English"], samples["Turkish"], seeds["English"]]
+    text = "leaves {} and {} %, another seed {} % (the printed algorithm: {} and {} %, {} %)."
+    assert text.format(*shown) in page_text("docs/results.md")
 
 
 def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
