@@ -32,6 +32,7 @@ REFERENCE = ROOT / "results/reference/intrinsic/frames/claims.json"
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
 UNMEASURED = "not measurable here"
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
+SAME = {"verdict": "the same verdict", "chance": "the same answer against chance"}
 
 Record = Mapping[str, Any]
 Claims = Mapping[tuple[str, ...], Record]  # by id, language and tokenizer
@@ -96,8 +97,12 @@ def _is_measured(*records: Record) -> bool:
 def _verdicts(measured: Sequence[tuple], first: Claims, second: Claims) -> Iterator[str]:
     for name, label in LABELS.items():
         own = [key for key in measured if key[2] == name]
-        same = sum(first[key]["verdict"] == second[key]["verdict"] for key in own)
-        yield f"- {label}: {same} of {len(own)} statements have the same verdict in both runs."
+        ranked = [key for key in own if first[key]["chance"] and second[key]["chance"]]
+        for keys, asked in ((own, "verdict"), (ranked, "chance")):
+            same = sum(first[key][asked] == second[key][asked] for key in keys)
+            counted = f"{label}: {same} of {len(keys)} statements"
+            if keys:
+                yield f"- {counted} have {SAME[asked]} in both runs."
 
 
 def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:

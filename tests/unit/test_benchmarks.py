@@ -193,7 +193,7 @@ def test_a_text_too_small_is_one_line(text, tmp_path, monkeypatch, capsys):
 def claims_of(values: dict[str, float], **changes) -> dict:
     """Records of statements on SaGe, by id."""
     sample = {"seeds": [1.0, 1.1, 0.9], "low": None, "high": None, "timing": None}
-    sample |= {"verdict": "reproduced", "statement": "", **changes}
+    sample |= {"verdict": "reproduced", "chance": None, "statement": "", **changes}
     return {(name, "en", "sage"): {**sample, "ours": ours} for name, ours in values.items()}
 
 
@@ -210,11 +210,15 @@ def test_a_move_is_given_in_what_another_seed_moves_it_by():
 def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown():
     first, second = claims_of({"a": 1.0, "b": 1.0}), claims_of({"a": 1.1, "b": 3.0})
     second["b", "en", "sage"]["verdict"] = "not reproduced"
+    first["a", "en", "sage"]["chance"] = "as chance"
+    assert "chance" not in two_runs.two_runs({"one": first, "other": second}, first, {})
+    second["a", "en", "sage"]["chance"] = "beyond chance"
     for run in (first, second):
         run |= claims_of({"clock": 9.0}, timing="clock")
         run |= claims_of({"none": 9.0}, verdict="not measurable here")
     text = two_runs.two_runs({"one": first, "other": second}, first, {"a": "tokens"})
     assert "- SaGe: 1 of 2 statements have the same verdict" in text
+    assert "- SaGe: 0 of 1 statements have the same answer against chance in both runs." in text
     assert "of 2 values, 1 move further" in text
     assert "| another verdict | text |  | one | other | move |" in text
     assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 4.0 |" in text

@@ -152,11 +152,16 @@ def test_the_results_page_shows_rows_of_the_reference_results() -> None:
 def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
     results = page_text("docs/results.md")
     page = (REFERENCE / "reruns/README.md").read_text(encoding="utf-8")
-    found = re.findall(r"- SaGe(?: 1\.0)?: (\d+) of (\d+) statements have the same verdict", page)
-    (halves, total), (halves_1, _), (gensim, _), (gensim_1, _) = found
+    counts = r"- SaGe(?: 1\.0)?: (\d+) of (\d+) statements have the same "
+    (halves, total), (halves_1, _), (gensim, _), (gensim_1, _) = re.findall(
+        f"{counts}verdict", page
+    )
     assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in results
-    assert f"the printed algorithm on {halves}." in results
+    assert f"the printed algorithm on {halves}, and" in results
     assert gensim == gensim_1 and f"{gensim} of 75 verdicts are the same for both" in results
+    chance = [map(int, found) for found in re.findall(f"{counts}answer against chance", page)]
+    same, asked = map(sum, zip(*chance, strict=True))
+    assert f"of their {asked} answers against chance {same} are the same" in results
 
 
 def test_the_results_page_counts_what_the_readings_of_the_loss_reproduce() -> None:
