@@ -114,6 +114,13 @@ def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_pat
     assert "Drawn from more than 4 MB, which is not in `frames/`: figure_heavy." in page
 
 
+def test_what_the_report_page_says_is_kept_in_its_order(tmp_path, build):
+    captions = {"table_b": "First.", "figure_a": "Second."}
+    build(captions=captions)
+    kept = read_json(tmp_path / "reference/frames/report.json")
+    assert kept["run"] == RUN and list(kept["captions"]) == list(captions)
+
+
 def test_settings_that_the_paper_leaves_open_are_named_where_they_are_not_the_usual(build):
     usual = {
         "vocabulary": {"final_size": 16000},

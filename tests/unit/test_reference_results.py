@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import combinations, product
 from pathlib import Path
 from statistics import fmean
@@ -12,6 +14,7 @@ from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
+from reproduction.redraw import rebuild_report
 from sagevocab.state import read_json
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
@@ -234,3 +237,18 @@ def test_the_page_of_results_says_what_counts_account_for_without_digits():
     said = f"counts account for {', '.join(shares[:3])} and {shares[3]} % of SaGe 1.0's choice"
     page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
     assert said in " ".join(page.split())
+
+
+def test_the_report_page_is_built_from_what_is_committed(tmp_path):
+    folder = REFERENCE / "intrinsic"
+    rebuild_report(folder, tmp_path)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    data = re.search(r'id="playground-data">(.*?)</script>', page, re.DOTALL)
+    playground = json.loads(data[1])
+    for language in playground["languages"]:
+        names = [tokenizer["label"] for tokenizer in language["tokenizers"]]
+        assert names == ["BPE", "SaGe (printed)", "SaGe 1.0 (released)"], language["name"]
+    shown = set(re.findall(r'id="((?:figure|table)_\w+)"', page))
+    committed = {file.stem for form in ("png", "html") for file in folder.glob(f"*/*.{form}")}
+    assert shown == committed
+    assert (tmp_path / "findings.md").is_file()

@@ -2,19 +2,25 @@
 
     python -m reproduction.redraw results/reference/intrinsic OUTPUT [NAME ...]
 
-Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named.
+Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named. Without
+names, it builds OUTPUT/report.html, too, with the folder's own tokenizers in the playground.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.artefacts.registry import RESOURCES, make, places
-from reproduction.paper.frames import read_calls
+from reproduction.paper.frames import REPORT, read_calls
+from reproduction.paper.report import build_report
 from sagevocab.errors import UserError
+from sagevocab.state import read_json
+
+TEMPLATE = RESOURCES.parent / "report/report.html.jinja"
 
 
 def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
@@ -34,6 +40,45 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
     return [*(names or calls)]
 
 
+def rebuild_report(folder: Path, output: Path) -> None:
+    """Build the report page of `folder` in `output`, with what was drawn there, else the folder's.
+
+    Raises:
+        UserError: the folder lacks what the page needs.
+    """
+    given = read_json(folder / "frames" / REPORT)
+    run, captions = given["run"], given["captions"]
+    shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it
+
+    def artefacts(kind: str, form: str) -> dict[str, Path]:
+        files = {name: Path(f"{kind}s/{name}.{form}") for name in captions if name.startswith(kind)}
+        found = {name: [output / file, folder / file] for name, file in files.items()}
+        shown = {name: next(filter(Path.is_file, of), None) for name, of in found.items()}
+        return {name: file for name, file in shown.items() if file}
+
+    build_report(
+        output / "report.html",
+        title=f"SaGe, run {run['name']}",
+        run=run,
+        figures=artefacts("figure", "png"),
+        tables=artefacts("table", "html"),
+        captions=captions,
+        vocabularies={
+            language.name: {
+                name: language / name / "tokenizer.json"
+                for name in run["labels"]
+                if (language / name).is_dir()
+            }
+            for language in sorted((folder / "tokenizers").iterdir())
+        },
+        corpora={},
+        paper=RESOURCES / "paper_values.yaml",
+        template=TEMPLATE,
+        claims_path=folder / "frames/claims.json",
+        findings=folder / "findings.md",
+    )
+
+
 def main() -> None:
     """Read the command line, draw, say where."""
     parser = argparse.ArgumentParser(prog="reproduction.redraw", description=__doc__.split("\n")[0])
@@ -43,6 +88,8 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         names = redraw(arguments.folder, arguments.output, arguments.names)
+        if not arguments.names and (arguments.folder / "frames" / REPORT).is_file():
+            rebuild_report(arguments.folder, arguments.output)
     except UserError as error:
         sys.exit(f"error: {error}")
     print(f"{len(names)} figures and tables in {arguments.output}")

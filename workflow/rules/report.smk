@@ -259,6 +259,7 @@ rule build_reference:
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         calls=lambda wildcards, output: CALLS,
+        captions={} if run.models else {name: caption(name) for name in ARTEFACTS},
         results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
         code=code_of("build_reference.py"),

@@ -27,6 +27,7 @@ with job(snakemake):
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         calls=params.calls,
+        captions=params.captions,
         results=params.results,
         prunings=inputs.prunings,
         made={

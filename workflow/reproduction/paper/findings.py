@@ -36,6 +36,8 @@ from sagevocab.state import read_json, write_text
 Row = Mapping[str, Any]
 
 SUMMARY = "Summary"  # the section that the report page opens with
+# Whom the summary sets beside a reading, in what they prune.
+OTHERS = (OWN, "without vectors", "shuffled words", "counts", "at random")
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
 
@@ -197,15 +199,16 @@ class Evidence:
         met = [(_plain(labels.get(name, name)), *of) for name, *of in counted.met]
         return replace(counted, met=met)
 
-    def pruned_too(self, name: str, language: str) -> list[Row]:
-        """Return rows of `table_overlap` of a reading: its own seeds and the main controls.
+    def pruned_too(self, name: str, language: str) -> list[Any]:
+        """Return what others prune of what a reading prunes: its seeds and the main controls.
 
-        language: its name.
+        language: its name. Shares in the order of `OTHERS`; nothing, if no other prunes.
         """
-        found = self._overlap(name, language)
+        found, labels = self._overlap(name, language), self.run["labels"]
         controls = (f"{name}_zero", f"{name}_shuffled", "counts", "random")
-        labels = [OWN, *(self.run["labels"].get(control) for control in controls)]
-        return [found[label] for label in labels if label in found and found[label]["mean"]]
+        others = (OWN, *(labels.get(control) for control in controls))
+        shares = [found.get(label, {}).get("mean") for label in others]
+        return shares if any(shares[1:]) else []
 
     def chosen_by(self, name: str, language: str) -> str | _Missing:
         """Return whether contexts choose a reading's pieces, where the rule can be applied."""
@@ -256,6 +259,7 @@ def render(
         languages=evidence.languages,
         seeds=evidence.seeds,
         headlines=evidence.headlines,
+        others_pruning=OTHERS,
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,

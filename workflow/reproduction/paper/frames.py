@@ -1,8 +1,8 @@
-"""What figures and tables are made from, in a folder of its own, without the texts.
+"""What figures, tables and the report page are made from, in a folder of its own, without texts.
 
 `calls.json` has the call of each: its function, the files that it reads, its settings, its caption.
 A file or folder of the run is named `frames:` and its path in the run's folder, a file of the
-pipeline `resources:` and its name.
+pipeline `resources:` and its name. `report.json` has what the page says of the run, and captions.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sagevocab.state import read_json, write_text
 
 Calls = dict[str, dict[str, Any]]
 CALLS = "calls.json"
+REPORT = "report.json"
 LARGEST_FRAMES = 4_000_000  # bytes, of what one figure or table is drawn from
 
 
@@ -61,9 +62,13 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
         for artefact, call in calls.items()
         if artefact not in heavy
     }
-    # Not sorted: tables show rows and columns in the order of their settings.
-    write_text(folder / CALLS, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
+    write_in_order(folder / CALLS, written)
     return heavy
+
+
+def write_in_order(path: Path, value: Any) -> None:
+    """Write JSON, its keys as they are: rows, columns and tokenizers are shown in their order."""
+    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_calls(folder: Path, resources: Path) -> Calls:

@@ -22,7 +22,7 @@ import yaml
 
 from reproduction.job import git_commit, package_versions, record_beside
 from reproduction.paper.formats import listed
-from reproduction.paper.frames import LARGEST_FRAMES, write_frames
+from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
@@ -76,6 +76,7 @@ def build_reference(
     command: str,
     claims: Path | str | None = None,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
+    captions: Mapping[str, str] | None = None,
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
@@ -89,9 +90,10 @@ def build_reference(
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
     text), in_paper (whether it is that one), summary (path of a `summary.json` on the text). run:
     as for the report. command: what was run. claims: `claims.json`, for a page that counts
-    verdicts. calls: of `write_frames`, for the run's folder `results`. lists: path and format of
-    the lists of segmented words. tasks: label, split, title, files (of the source) and rows (path
-    of the rows taken from them) of each split of each task.
+    verdicts. calls: of `write_frames`, for the run's folder `results`. captions: those of the
+    report page, if it is to be built again. lists: path and format of the lists of segmented words.
+    tasks: label, split, title, files (of the source) and rows (path of the rows taken from them) of
+    each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
@@ -110,6 +112,8 @@ def build_reference(
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
+        if captions:
+            write_in_order(folder / "frames" / REPORT, {"run": run, "captions": captions})
         write_prunings(list(map(Path, prunings)), folder / "prunings")
         sections = (
             _opening(run, command),
@@ -183,7 +187,8 @@ def _opening(run: Mapping[str, Any], command: str) -> list[str]:
         f"{_OF_MODELS if run['models'] else _OF_VOCABULARIES} Beside this page are `tables/`, "
         "`figures/`, and in `provenance/` what made each of them. `frames/` has the measurements "
         "behind them, where they need no text and are not too large: "
-        "`python -m reproduction.redraw FOLDER OUTPUT` draws figures and tables again.",
+        "`python -m reproduction.redraw FOLDER OUTPUT` draws figures and tables again"
+        f"{'' if run['models'] else ', and builds the report page'}.",
         *(_VOCABULARIES if not run["models"] else []),
         "",
         f"    {command}",
