@@ -41,7 +41,7 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
 
 
 def rebuild_report(folder: Path, output: Path) -> None:
-    """Build the report page of `folder` in `output`, with what was drawn there, else the folder's.
+    """Build the report page of `folder` in `output`, from the folder's figures and tables.
 
     Raises:
         UserError: the folder lacks what the page needs.
@@ -49,19 +49,14 @@ def rebuild_report(folder: Path, output: Path) -> None:
     given = read_json(folder / "frames" / REPORT)
     run, captions = given["run"], given["captions"]
     shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it
-
-    def artefacts(kind: str, form: str) -> dict[str, Path]:
-        files = {name: Path(f"{kind}s/{name}.{form}") for name in captions if name.startswith(kind)}
-        found = {name: [output / file, folder / file] for name, file in files.items()}
-        shown = {name: next(filter(Path.is_file, of), None) for name, of in found.items()}
-        return {name: file for name, file in shown.items() if file}
-
+    figures = {name: folder / f"figures/{name}.png" for name in captions}
+    tables = {name: folder / f"tables/{name}.html" for name in captions}
     build_report(
         output / "report.html",
         title=f"SaGe, run {run['name']}",
         run=run,
-        figures=artefacts("figure", "png"),
-        tables=artefacts("table", "html"),
+        figures={name: file for name, file in figures.items() if file.is_file()},
+        tables={name: file for name, file in tables.items() if file.is_file()},
         captions=captions,
         vocabularies={
             language.name: {
@@ -88,11 +83,12 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         names = redraw(arguments.folder, arguments.output, arguments.names)
-        if not arguments.names and (arguments.folder / "frames" / REPORT).is_file():
+        has_page = not arguments.names and (arguments.folder / "frames" / REPORT).is_file()
+        if has_page:
             rebuild_report(arguments.folder, arguments.output)
     except UserError as error:
         sys.exit(f"error: {error}")
-    print(f"{len(names)} figures and tables in {arguments.output}")
+    print(f"{len(names)} figures and tables{' and report.html' * has_page} in {arguments.output}")
 
 
 if __name__ == "__main__":
