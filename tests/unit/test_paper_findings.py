@@ -276,6 +276,14 @@ def test_the_tally_has_its_baseline():
     assert "| SaGe | 1.0 | 1.0 |" in text and "| SaGe 1.0 | 0.0 | 0.0 |" in text
 
 
+def test_statements_that_are_no_headlines_are_counted():
+    main = next(claim for claim in SAGES if claim.headline and claim.has_chance)
+    other = next(claim for claim in SAGES if not claim.headline and claim.has_chance)
+    records = [of(one, "en", "sage", met_by=NONE) for one in (main, other)]
+    text = section(shown(records), "What controls give as well")
+    assert f"- SaGe: {main.headline} (English); 1 more." in text
+
+
 def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):
     note = "texts are not the paper's"
     assert f"The {note}" in section(shown(every_record()), SUMMARY)

@@ -222,14 +222,15 @@ class Evidence:
         return {row["control"]: row for row in rows}
 
     def named(self, records: Sequence[Row]) -> str:
-        """Return the main statements among some records, each with its languages."""
+        """Return the main statements among some records, with languages, and how many others."""
         found: dict[str, list[str]] = {}
         for record in records:
             if record["id"] in self.headlines:
                 language = self.languages.get(record["language"] or "", "")
                 found.setdefault(self.headlines[record["id"]], []).append(language)
         named = [f"{name} ({', '.join(filter(None, of))})" for name, of in found.items()]
-        return "; ".join(named) or "none"
+        others = sum(record["id"] not in self.headlines for record in records)
+        return "; ".join([*named, *([f"{others} more"] if others else [])]) or "none"
 
 
 def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
