@@ -99,10 +99,10 @@ def _verdicts(measured: Sequence[tuple], first: Claims, second: Claims) -> Itera
         own = [key for key in measured if key[2] == name]
         ranked = [key for key in own if first[key]["chance"] and second[key]["chance"]]
         for keys, asked in ((own, "verdict"), (ranked, "chance")):
+            if not keys:
+                continue
             same = sum(first[key][asked] == second[key][asked] for key in keys)
-            counted = f"{label}: {same} of {len(keys)} statements"
-            if keys:
-                yield f"- {counted} have {SAME[asked]} in both runs."
+            yield f"- {label}: {same} of {len(keys)} statements have {SAME[asked]} in both runs."
 
 
 def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:

@@ -36,8 +36,13 @@ from sagevocab.state import read_json, write_text
 Row = Mapping[str, Any]
 
 SUMMARY = "Summary"  # the section that the report page opens with
-# Whom the summary sets beside a reading, in what they prune.
-OTHERS = (OWN, "without vectors", "shuffled words", "counts", "at random")
+# The controls that the summary sets beside a reading, by its column; `{}` is the reading's name.
+BESIDE = {
+    "without vectors": "{}_zero",
+    "shuffled words": "{}_shuffled",
+    "counts": "counts",
+    "at random": "random",
+}
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
 
@@ -199,16 +204,18 @@ class Evidence:
         met = [(_plain(labels.get(name, name)), *of) for name, *of in counted.met]
         return replace(counted, met=met)
 
-    def pruned_too(self, name: str, language: str) -> list[Any]:
-        """Return what others prune of what a reading prunes: its seeds and the main controls.
+    def pruned_too(self, name: str, language: str) -> dict[str, float | None]:
+        """Return the shares of what a reading prunes that its seeds and the controls prune, too.
 
-        language: its name. Shares in the order of `OTHERS`; nothing, if no other prunes.
+        language: its name. By column; None where the run has no such control, nothing without any.
         """
         found, labels = self._overlap(name, language), self.run["labels"]
-        controls = (f"{name}_zero", f"{name}_shuffled", "counts", "random")
-        others = (OWN, *(labels.get(control) for control in controls))
-        shares = [found.get(label, {}).get("mean") for label in others]
-        return shares if any(shares[1:]) else []
+        controls = {column: labels.get(of.format(name)) for column, of in BESIDE.items()}
+        shares = {
+            column: found.get(label, {}).get("mean")
+            for column, label in {OWN: OWN, **controls}.items()
+        }
+        return shares if any(shares[column] for column in BESIDE) else {}
 
     def chosen_by(self, name: str, language: str) -> str | _Missing:
         """Return whether contexts choose a reading's pieces, where the rule can be applied."""
@@ -260,7 +267,7 @@ def render(
         languages=evidence.languages,
         seeds=evidence.seeds,
         headlines=evidence.headlines,
-        others_pruning=OTHERS,
+        pruning_beside=[OWN, *BESIDE],
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,
