@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from itertools import combinations, product
 from pathlib import Path
 from statistics import fmean
@@ -15,6 +16,7 @@ from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
 from reproduction.redraw import rebuild_report
+from sagevocab.errors import UserError
 from sagevocab.state import read_json
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
@@ -252,3 +254,12 @@ def test_the_report_page_is_built_from_what_is_committed(tmp_path):
     committed = {file.stem for form in ("png", "html") for file in folder.glob(f"*/*.{form}")}
     assert shown == committed
     assert (tmp_path / "findings.md").is_file()
+
+
+def test_a_folder_without_findings_is_one_line(tmp_path):
+    folder = tmp_path / "folder"
+    shutil.copytree(REFERENCE / "intrinsic", folder, ignore=shutil.ignore_patterns("prunings", "figures"))
+    (folder / "findings.md").unlink()
+    with pytest.raises(UserError, match="findings.md: cannot be read"):
+        rebuild_report(folder, tmp_path)
+    assert not (tmp_path / "report.html").exists()

@@ -48,7 +48,6 @@ def rebuild_report(folder: Path, output: Path) -> None:
     """
     given = read_json(folder / "frames" / REPORT)
     run, captions = given["run"], given["captions"]
-    shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it
     figures = {name: folder / f"figures/{name}.png" for name in captions}
     tables = {name: folder / f"tables/{name}.html" for name in captions}
     build_report(
@@ -64,7 +63,7 @@ def rebuild_report(folder: Path, output: Path) -> None:
                 for name in run["labels"]
                 if (language / name).is_dir()
             }
-            for language in sorted((folder / "tokenizers").iterdir())
+            for language in sorted((folder / "tokenizers").glob("*"))
         },
         corpora={},
         paper=RESOURCES / "paper_values.yaml",
@@ -72,6 +71,7 @@ def rebuild_report(folder: Path, output: Path) -> None:
         claims_path=folder / "frames/claims.json",
         findings=folder / "findings.md",
     )
+    shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it
 
 
 def main() -> None:
