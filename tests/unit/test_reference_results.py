@@ -258,7 +258,9 @@ def test_the_report_page_is_built_from_what_is_committed(tmp_path):
 
 def test_a_folder_without_findings_is_one_line(tmp_path):
     folder = tmp_path / "folder"
-    shutil.copytree(REFERENCE / "intrinsic", folder, ignore=shutil.ignore_patterns("prunings", "figures"))
+    shutil.copytree(
+        REFERENCE / "intrinsic", folder, ignore=shutil.ignore_patterns("prunings", "figures")
+    )
     (folder / "findings.md").unlink()
     with pytest.raises(UserError, match="findings.md: cannot be read"):
         rebuild_report(folder, tmp_path)
