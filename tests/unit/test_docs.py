@@ -262,12 +262,24 @@ def test_the_results_page_has_the_differences_of_n_grams_by_lines() -> None:
     assert f"(Turkish: {', '.join(turkish)})" in results
     data = pd.read_csv(REFERENCE / "intrinsic/tables/table_ngrams.csv")
     all_lines = data.groupby(["tokenizer", "language"])["bits_3_difference"].last()
-    counts, blind = (
+    controls = ("counts", "SaGe 1.0 without vectors", "SaGe 1.0, shuffled words")
+    counts, blind, shuffled, again = (
         [number(all_lines[name][language], ".3f") for language in ("English", "Turkish")]
-        for name in ("counts", "SaGe 1.0 without vectors")
+        for name in (*controls, "counts, ranked again")
     )
     shown = "counts need {} and {} bits more than BPE, SaGe 1.0 without vectors {} and {}"
-    assert shown.format(*counts, *blind) in results
+    assert (
+        shown.format(*counts, *blind) + ", on shuffled words {} and {}.".format(*shuffled)
+        in results
+    )
+    assert "in both, {} and {} more than BPE".format(*again) in results
+    ranges = []
+    for order in (3, 5):
+        rates = data.groupby(["tokenizer", "language"])[f"bits_{order}_difference"].last().unstack()
+        more = rates.loc[list(controls)] - rates.loc["SaGe 1.0"]
+        assert more["English"].max() < 5e-4
+        ranges += [number(value, ".3f") for value in (more["Turkish"].min(), more["Turkish"].max())]
+    assert "by {} to {} (order 5: by {} to {}), in English none".format(*ranges) in results
 
 
 def test_readme_and_results_page_count_as_the_findings_do() -> None:
@@ -306,7 +318,7 @@ def test_the_results_page_says_which_statements_the_direct_controls_meet() -> No
         "sage_released": "Of the {}, counts meet {} and SaGe 1.0 without vectors {}, on shuffled "
         "words all.",
         "sage": "Of the printed algorithm's {}, extra tokens meet {} and the algorithm without "
-        "vectors {};",
+        "vectors {}.",
     }
     own = {}  # statements that neither of the two controls meets
     for sage, counting in (("sage_released", "counts"), ("sage", "extra_tokens")):
@@ -317,6 +329,9 @@ def test_the_results_page_says_which_statements_the_direct_controls_meet() -> No
         own[sage] = {name for name, controls in met_by if not {*direct} & {*controls}}
         if sage == "sage_released":
             assert all("sage_released_shuffled" in controls for _, controls in met_by)
+            lacked = {name for name, controls in met_by if "counts" not in controls}
+            assert lacked == {"length_gap", "frequency_rank_sage_ation"}
+    assert all("random" in controls for name, controls in met_by if name in own["sage"])
     assert own == {
         "sage_released": set(),
         "sage": {"frequency_rank_sage_e", "frequency_rank_sage_ing"},
@@ -343,16 +358,69 @@ def test_the_results_page_has_what_vectors_of_unigramlm_gain_and_lose() -> None:
     assert f"({shown[0]} and {shown[1]}, significantly)" in page_text("docs/results.md")
 
 
-def test_vectors_bring_sage_nearer_to_the_paper_in_two_rows_of_the_results_page() -> None:
+def test_the_results_page_counts_the_rows_in_which_vectors_add() -> None:
+    """Of the page's table, by SaGe 1.0's interval: further than counts and without vectors."""
     table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
-    own = table[(table["language"] == "en") & (table["tokenizer"] == "sage_released")]
-    own = own.set_index("id")
-    blind = own[["counts", "sage_released_zero_mean"]]
-    assert (blind.loc["bpe_only_short"] < own.loc["bpe_only_short", "low"]).all()
-    assert (blind.loc["bpe_only_word_initial"] > own.loc["bpe_only_word_initial", "high"]).all()
-    ratio = table[(table["id"] == "ratio_lower") & (table["tokenizer"] == "sage_released")]
-    ratio = ratio.set_index("language").loc["tr"]
-    assert max(ratio["counts"], ratio["sage_released_zero_mean"]) < ratio["low"]
+    table = table[table["tokenizer"] == "sage_released"].set_index(["id", "language"])
+    rows = {  # the page's rows, with the sign of the paper's direction
+        ("token_ratio", "en"): 1, ("discarded_in_bpe", "en"): 1,
+        ("sage_only_word_initial", "en"): 1, ("bpe_only_word_initial", "en"): -1,
+        ("bpe_only_short", "en"): 1, ("sage_only_long", "en"): 1,
+        ("single_characters_more", "en"): 1,
+        ("suffixes_broken_down", "en"): 1, ("suffixes_broken_down", "tr"): 1,
+        ("whole_words_more", "en"): 1, ("words_of_5_more", "en"): 1,
+        ("neighbours_dip_w5", "en"): 1, ("neighbours_dip_w5", "tr"): 1,
+        ("ratio_lower", "en"): -1, ("ratio_lower", "tr"): -1,
+    }  # fmt: skip
+    blind = ["counts", "sage_released_zero_mean", "sage_released_shuffled_mean"]
+    further, shuffled, behind = set(), set(), set()
+    for row, sign in rows.items():
+        own = table.loc[row]
+        low, high = sorted(sign * own[["low", "high"]].astype(float))
+        counts, zero, words = sign * own[blind].astype(float)
+        if max(counts, zero) < low:
+            further.add(row)
+            shuffled |= {row} if words >= low else set()
+        behind |= {row} if min(counts, zero) > high else set()
+    assert further - shuffled == {("suffixes_broken_down", "tr")} and len(further) == 5
+    assert behind == {
+        ("suffixes_broken_down", "en"), ("neighbours_dip_w5", "tr"), ("ratio_lower", "tr")
+    }  # fmt: skip
+    page = page_text("docs/results.md")
+    assert "In five rows of the [table below]" in page and "In three it goes less far" in page
+    assert "goes as far in four of the five" in page
+
+
+def test_the_results_page_has_what_pickybpes_criterion_prunes() -> None:
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
+    own = table[table["control"] == "swallowed"].set_index(["reading", "language"])["mean"]
+    shown = [
+        number(100 * own[(reading, language)], ".0f")
+        for reading in ("SaGe 1.0", "SaGe")
+        for language in ("English", "Turkish")
+    ]
+    text = "prunes {} and {} % of what SaGe 1.0 prunes in English and Turkish, {} and {} % of what"
+    assert text.format(*shown) in page_text("docs/results.md")
+
+
+def test_the_results_page_has_the_masked_models_of_both_versions() -> None:
+    table = pd.read_csv(REFERENCE / "lm/tables/table_differences.csv")
+    table = table.set_index(["tokenizer", "task"])
+
+    def shown(tokenizer: str, task: str) -> str:
+        row = table.loc[(tokenizer, task)]
+        half = 100 * (row["high_seeds"] - row["low_seeds"]) / 2
+        return f"{number(100 * row['difference'], '+.1f')} ± {half:.1f}"
+
+    page = page_text("docs/results.md")
+    for name, tokenizer in (("SaGe", "sage"), ("SaGe 1.0", "sage_released")):
+        english, turkish = shown(tokenizer, "ner_en"), shown(tokenizer, "ner_tr")
+        assert f"{name} {'has ' if name == 'SaGe' else ''}{english}" in page
+        assert f" and {turkish}" in page
+    row = table.loc[("sage_released", "sst2")]
+    p_values = f"(p = {row['p_value']:.2f}, by Holm {row['p_adjusted']:.2f})"
+    assert f"SaGe 1.0's on SST-2, {shown('sage_released', 'sst2')} points {p_values}" in page
+    assert not table["significant"].any()
 
 
 def test_the_results_page_says_by_how_many_pieces_versions_and_controls_differ() -> None:

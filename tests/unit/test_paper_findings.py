@@ -315,7 +315,7 @@ def test_contexts_or_counts_is_the_first_sentence():
     own["presets"] |= {"sage_released_zero": None, "sage_released_shuffled": None}
     evidence = Evidence(every_record(), tables() | {"table_overlap": overlap}, PAPER, own)
     lines = section(render(TEMPLATE, evidence, texts=TEXTS[:1], figures=()), SUMMARY).splitlines()
-    assert lines[0] == "- SaGe 1.0, contexts or counts? mostly counts (English)."
+    assert lines[0] == "- SaGe 1.0 prunes mostly by counts in English."
     assert lines[-1] == "| SaGe 1.0, English | 95 % | 88 % | 90 % | 87 % | 20 % |"
 
 

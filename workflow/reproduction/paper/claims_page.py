@@ -27,7 +27,8 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     lines = ["# The paper's claims, and what this run says of them", ""]
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
-        "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
+        "tokenizers, by Holm over its family. *Measure*: what several statements share, on other "
+        "windows, texts or languages. *Random*: the same of vocabularies pruned at random, "
         "mean and lowest to highest; *chance*: the rank of SaGe among such; *met by*: the controls "
         "whose values are what the statement asks for. *Constructed*: the examples of its task are "
         "made of other text by a rule. *Timed*: measured by a clock, so it differs "
@@ -66,13 +67,13 @@ def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
 def _tally(records: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return how many statements each vocabulary meets by its value; nothing without controls."""
     counted = tally(records)
-    heads = ["meets", f"of {counted.statements} statements", f"of {counted.groups} groups"]
+    heads = ["meets", f"of {counted.statements} statements", f"of {counted.groups} measures"]
     rows = [[name, f"{met:.1f}", f"{of_groups:.1f}"] for name, met, of_groups in counted.met]
     note = (
         "The values alone are held against the statements here, of SaGe as of controls: those on "
         "real data and in the paper's languages that all could be measured on. Of a control's "
         "seeds it is the mean. Statements of one measure, on several windows, texts and languages, "
-        "are a group that counts 1."
+        "count 1 together."
     )
     return ["", *markdown_table(heads, rows, "lrr"), "", note] if rows else []
 
@@ -82,6 +83,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
     name, preset = record["tokenizer"], record["preset"]
     cells = {
         "claim": record["id"],
+        "measure": record["group"] or "",
         "where": record["where"],
         "statement": record["statement"],
         "paper": show_value(record["paper"]),
