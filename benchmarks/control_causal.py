@@ -29,15 +29,20 @@ LABELS = {
     "bpe_more": MORE,
     "sage_released": SAGE,
     "counts": "counts",
+    "counts_reranked": "counts, ranked again",
     "sage_released_zero": "SaGe 1.0 without vectors",
     "sage_released_shuffled": "SaGe 1.0, shuffled words",
     "random": "pruned at random",
 }
-# By folder, what SaGe 1.0 is compared with.
-CONTROLS = {
-    "causal": ["counts", "sage_released_zero"],
-    "causal_large": ["counts", "sage_released_zero"],
-    "causal_shuffled": ["sage_released_shuffled", "random"],
+# By folder, what SaGe 1.0 is compared with: a list is a family of tests, in both languages.
+FAMILIES = {
+    "causal": [
+        ["counts", "sage_released_zero"],
+        ["sage_released_shuffled", "random"],
+        ["bpe_more"],
+        ["counts_reranked"],
+    ],
+    "causal_large": [["counts", "sage_released_zero"]],
 }
 
 
@@ -75,22 +80,19 @@ def _models(bits: pd.DataFrame, tokenizer: str) -> Iterator[CausalModel]:
         yield CausalModel(characters, lines["bits"].to_numpy(float), curve=pd.DataFrame())
 
 
-def compare(panels: CausalPanels, controls: Sequence[str]) -> pd.DataFrame:
-    """Return all differences from BPE, and SaGe 1.0's from controls and from BPE on more lines."""
+def compare(panels: CausalPanels, families: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Return all differences from BPE, and SaGe 1.0's from the tokenizers of each family."""
 
-    def differences(
-        labels: Sequence[str], baseline: str, controls: Sequence[str] = ()
-    ) -> pd.DataFrame:
+    def differences(labels: Sequence[str], controls: Sequence[str] = ()) -> pd.DataFrame:
         some = {title: {one: of[one] for one in labels} for title, of in panels.items()}
         given = ({}, [], pd.DataFrame(), some)
-        return gather_evidence(*given, baseline=baseline, paper={}, seed=1, controls=controls)
+        return gather_evidence(*given, baseline=BPE, paper={}, seed=1, controls=controls)
 
-    there = next(iter(panels.values()))
-    alike = [one for one in there if one != MORE]
-    parts = [differences(alike, BPE, [LABELS[name] for name in controls])]
-    if MORE in there:
-        more = differences([MORE, SAGE], MORE)
-        parts.append(more.assign(measure=more["measure"] + f", minus {MORE} instead"))
+    parts = [differences([one for one in next(iter(panels.values())) if one != MORE])]
+    for family in families:
+        controls = [LABELS[name] for name in family]
+        beside = differences([BPE, SAGE, *controls], controls)
+        parts.append(beside[beside["baseline"] != BPE])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -102,15 +104,15 @@ def main(given: Sequence[str] | None = None) -> None:
     arguments = parser.parse_args(given)
     if arguments.write:
         name, _, run = arguments.write.partition("=")
-        if name not in CONTROLS or not run:
+        if name not in FAMILIES or not run:
             parser.error(
-                f"--write {arguments.write}: give NAME=RUN, NAME one of {', '.join(CONTROLS)}"
+                f"--write {arguments.write}: give NAME=RUN, NAME one of {', '.join(FAMILIES)}"
             )
         write_bits(Path(run), arguments.output / name)
-    for name, controls in CONTROLS.items():
+    for name, families in FAMILIES.items():
         folder = arguments.output / name
         panels = read_bits(folder)
-        data = compare(panels, controls)
+        data = compare(panels, families)
         shown = data.dropna(axis="columns", how="all")
         shown.to_csv(folder / "table_causal.csv", index=False, lineterminator="\n")
         labels = [label for label in panels["English"] if label != MORE]
