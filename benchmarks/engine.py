@@ -179,7 +179,11 @@ def word2vec_row(bench: Bench) -> Iterator[Line]:
 
 def pairs_row(bench: Bench) -> Iterator[Line]:
     """A pair of Word2Vec by blocks."""
-    units = {"processor": "ns of processor time", "clock": "ns by the clock", "listing": "listing"}
+    units = {
+        "processor": "ns of processor time",
+        "clock": "ns by the clock",
+        "listing": "ns to list it",
+    }
     for threads in (1, 2, 4):
         found = bench.run("pairs", 0, threads=threads, repeats=bench.repeats)
         shown = ", ".join(f"{spread(found[key])} {unit}" for key, unit in units.items())
