@@ -169,12 +169,20 @@ def every_batch_row(bench: Bench) -> Iterator[Line]:
 
 
 def word2vec_row(bench: Bench) -> Iterator[Line]:
-    """Peak memory of Word2Vec."""
-    for trainer in TRAINERS:
-        given = {"trainer": trainer, "threads": bench.threads, "epochs": 1}
-        runs = [bench.run("word2vec", number, **given) for number in range(bench.whole_repeats)]
+    """Word2Vec by blocks and by gensim, with as many threads as workers: memory and ratios."""
+    given = {"threads": bench.threads, "workers": bench.threads, "epochs": 1}
+    found = {
+        trainer: [
+            bench.run("word2vec", number, trainer=trainer, **given)
+            for number in range(bench.whole_repeats)
+        ]
+        for trainer in TRAINERS
+    }
+    for trainer, runs in found.items():
         what = f"peak memory of Word2Vec by {trainer} (one epoch of the default settings)"
         yield memory_line(what, runs, 3)
+    what = f"an epoch of Word2Vec by gensim against blocks, workers and threads: {bench.threads}"
+    yield from ratio_lines(what, found["gensim"], found["blocks"])
 
 
 def pairs_row(bench: Bench) -> Iterator[Line]:
@@ -263,7 +271,8 @@ def whole_counts_row(bench: Bench) -> Iterator[Line]:
 
 def whole_gensim_row(bench: Bench) -> Iterator[Line]:
     """Whole SaGe beside gensim's Word2Vec on the same lines, once: it is the slowest by far."""
-    theirs = bench.run("word2vec", 0, trainer="gensim", threads=bench.threads)
+    given = {"threads": bench.threads, "workers": bench.threads}
+    theirs = bench.run("word2vec", 0, trainer="gensim", **given)
     yield from ratio_lines("whole SaGe against gensim's Word2Vec", [bench.whole(0)], [theirs])
 
 
