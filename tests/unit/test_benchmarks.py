@@ -255,8 +255,11 @@ def test_the_table_of_vectors_is_computed_again_from_what_is_committed(tmp_path)
     for task in control_vectors.TASKS:
         shutil.copy(committed / f"{task}.parquet", tmp_path)
     control_vectors.main([f"--output={tmp_path}"])
-    for file in ("table_vectors.csv", "table_vectors.md"):
-        assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
+    name = "table_vectors"
+    assert (tmp_path / f"{name}.md").read_bytes() == (committed / f"{name}.md").read_bytes()
+    # The last digits depend on the processor.
+    numbers = (pd.read_csv(folder / f"{name}.csv") for folder in (tmp_path, committed))
+    pd.testing.assert_frame_equal(*numbers, rtol=1e-6)
 
 
 def test_the_page_of_results_has_what_vectors_of_the_controls_gain_and_lose():

@@ -31,6 +31,14 @@ def number(value: float, form: str) -> str:
     return format(value, form).replace("-", MINUS)
 
 
+def rounded(value: Any) -> Any:
+    """Return a float to ten significant digits, and any other value as it is.
+
+    The digits beyond depend on the processor and on the number of threads of its linear algebra.
+    """
+    return float(f"{value:.10g}") if isinstance(value, float) else value
+
+
 def p_value(value: float, name: str = "") -> str:
     """Return a p-value to three decimals, after `name` as in `p = 0.012` and `p < 0.001`."""
     shown, sign = ("< 0.001", "") if value < 0.001 else (f"{value:.3f}", "= ")

@@ -13,7 +13,7 @@ import jinja2
 import pandas as pd
 
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.formats import Files, is_number
+from reproduction.paper.formats import Files, is_number, rounded
 from reproduction.paper.latex import Head, latex_table
 from sagevocab.state import atomic_path, write_text
 
@@ -32,7 +32,7 @@ class Table:
     """A table as shown, and the same as data.
 
     head: a name a column; one of several parts is several lines in LaTeX. blocks: the rows between
-    two rules. data: the same in long form, numbers unrounded. note: sentences that a reader must
+    two rules. data: the same in long form, numbers as `rounded` has them. note: sentences that a reader must
     know; empty ones are left out. opening: the number of first cells that only the first row of a
     block shows.
     """
@@ -46,7 +46,7 @@ class Table:
     def write(self, *, csv: Files, md: Files, tex: Files, html: Files, caption: str = "") -> None:
         """Write every form; caption: reStructuredText, which LaTeX alone shows."""
         with atomic_path(csv) as temporary:
-            frame = pd.DataFrame(self.data)
+            frame = pd.DataFrame(self.data).map(rounded)
             frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
         write_text(md, self.markdown())
         write_text(tex, self.latex(Path(tex).stem.removeprefix("table_"), caption))
