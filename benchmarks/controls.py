@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.paper.overlap import overlaps, table_overlap
+from reproduction.paper.overlap import overlaps, table_of_overlaps
 from reproduction.paper.reference import write_prunings
 from reproduction.paper.table import Table
 from sagevocab.pieces import WORD_START
@@ -72,7 +72,7 @@ def write_tables(folder: Path, output: Path) -> None:
         (one for one in folder.iterdir() if one.name.isdigit()), key=lambda one: int(one.name)
     )
     shares = [_overlaps(one, language) for one in sizes for language in languages_of(one)]
-    table = table_overlap(pd.concat(shares, ignore_index=True), notes=[])
+    table = table_of_overlaps(pd.concat(shares, ignore_index=True), notes=[])
     _write(table, output / "table_overlap_sizes")
     alike = [REFERENCE / "intrinsic/prunings", folder / "16000"]
     _write(table_differences(alike), output / "table_differences")

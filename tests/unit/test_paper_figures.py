@@ -18,7 +18,6 @@ from readable import assert_readable
 from reproduction.artefacts import figures as declarations
 from reproduction.artefacts import registry
 from reproduction.paper import figures, style
-from reproduction.paper.inputs import by_panel
 from reproduction.paper.tokenizers import figure_tokenizers
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
@@ -342,13 +341,6 @@ def test_the_papers_three_tokenizers_stay_apart_in_grey_and_under_colour_blindne
         seen = [lab(colour, np.array(matrix)) for colour in colours]
         for one, other in combinations(seen, 2):
             assert np.linalg.norm(one - other) > 20
-
-
-def test_panels_are_read_row_by_row():
-    read = by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3", "4"], int)
-    assert read == {"en": {"BPE": 1, "SaGe": 2}, "tr": {"BPE": 3, "SaGe": 4}}
-    with pytest.raises(ValueError, match="3 files for 2 panels"):
-        by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3"], int)
 
 
 def test_the_figure_that_contributing_adds_is_drawn(tmp_path, kept, monkeypatch):

@@ -45,9 +45,12 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
         for name, pieces in PRUNED.items():
             paths.append(tmp_path / f"{language}.{name}.parquet")
             pd.DataFrame({"piece": sorted(pieces)}).to_parquet(paths[-1])
-    pruned = read_pruned(list(map(str, paths)), ["English", "Turkish"], list(PRUNED))
-    rows = overlaps(pruned, READINGS, CONTROLS, ["at random"])
-    table = table_overlap(rows, notes=["A note."])
+    found = iter(map(read_pruned, map(str, paths)))
+    pruned = {
+        language: {name: next(found) for name in PRUNED} for language in ("English", "Turkish")
+    }
+    compared = {"readings": READINGS, "controls": CONTROLS, "drawn": ["at random"]}
+    table = table_overlap(pruned, **compared, notes=["A note."])
     lines = table.markdown().splitlines()
     assert lines[0] == f"|  | text | {OWN} | counts | at random |"
     row = "75.0 % | 62.5 % (50.0 % to 75.0 %) | 25.0 % (25.0 % to 25.0 %)"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from latex_checks import widths_of
-from reproduction.paper.tokenizers import by_text, table_tokenizers
+from reproduction.paper.tokenizers import read_texts, table_tokenizers
 from sagevocab.errors import UserError
 from table_files import markdown_rows, text_of
 
@@ -107,7 +107,8 @@ def test_files_are_read_text_by_text(tmp_path):
     paths = [tmp_path / f"{number}.json" for number in range(4)]
     for number, path in enumerate(paths):
         path.write_text(json.dumps({"number": number}), encoding="utf-8")
-    read = by_text([["en", "train"], ["en", "quora"]], ["BPE", "SaGe"], paths)
+    of = [dict(zip(("BPE", "SaGe"), two, strict=True)) for two in (paths[:2], paths[2:])]
+    read = read_texts({"en": {"train": of[0], "quora": of[1]}})
     assert read[("en", "quora")] == {"BPE": {"number": 2}, "SaGe": {"number": 3}}
     with pytest.raises(UserError, match="no.json: cannot be read"):
-        by_text([["en", "train"]], ["BPE"], [tmp_path / "no.json"])
+        read_texts({"en": {"train": {"BPE": tmp_path / "no.json"}}})

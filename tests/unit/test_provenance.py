@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -57,7 +58,7 @@ def rule(tmp_path: Path, **params: object) -> SimpleNamespace:
 
 
 def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
-    code = code_of("artefact.py", "artefacts.figures.figure_lengths")
+    code = code_of("artefact.py", "paper.figures.figure_lengths")
     with job(rule(tmp_path, code=code, seed=3, state_dir="elsewhere")):
         print("to the log")
     record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
@@ -362,11 +363,11 @@ def library(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def fresh_code(*adapter: str) -> str:
+def fresh_code(*adapter: str, **apart: Sequence[str]) -> str:
     """`code_of` as another process would answer."""
-    for name in ("_digest", "_read", "_known", "_module_file", "_tree"):
+    for name in ("_digest", "_digest_without", "_read", "_known", "_module_file"):
         getattr(digests, name).cache_clear()
-    return code_of(*adapter)
+    return code_of(*adapter, **apart)
 
 
 @pytest.mark.parametrize(
@@ -407,54 +408,55 @@ def test_an_edit_that_keeps_the_size_of_a_file_reruns(library: Path) -> None:
     assert fresh_code("draw.py") != before
 
 
-FIGURES = """import sagevocab.other
-@figure(reads="a")
+FIGURES = """from sagevocab.top import f
 def one():
     \"\"\"One.\"\"\"
-    from sagevocab.top import f
-    return _help()
+    return 1 + helper()
 
-def _help():
-    return 1 + _more()
-
-def _more():
+def helper():
     return 5
 
-@figure()
 def two():
-    return 2
+    return 2 + called()
+
+def called():
+    return 7
 """
+DECLARED = ("drawn.one", "drawn.two", "drawn.called")
 
 
 @pytest.mark.parametrize(
     ("old", "new", "reruns"),
     [
-        ("return 1", "return 3", True),
-        ("return 5", "return 6", True),
-        ("return _help()", "return _help() + 1", True),
-        ("return 2", "return 3", False),
-        ("One.", "Other.", False),
-        ('reads="a"', 'reads="b"', False),
-        ("def _help", "LIMIT = 1\n\n\ndef _help", True),
+        ("return 1", "return 3", {"one"}),
+        ("return 5", "return 6", {"one", "two"}),
+        ("return 2", "return 3", {"two"}),
+        ("return 7", "return 8", {"two"}),  # another figure's function, which this one calls
+        ("One.", "Other.", set()),
+        ("def helper", "LIMIT = 1\n\n\ndef helper", {"one", "two"}),
     ],
 )
-def test_of_a_module_of_figures_one_function_counts(library, old, new, reruns) -> None:
+def test_an_edit_of_one_figures_function_redraws_that_figure(library, old, new, reruns) -> None:
     module = library / "sagevocab/drawn.py"
-    module.write_text(FIGURES)
-    before = fresh_code("draw.py", "drawn.one")
-    assert before.startswith("draw.py drawn.one:")
+
+    def codes(source: str) -> dict[str, str]:
+        module.write_text(source)
+        return {
+            name: fresh_code("draw.py", f"drawn.{name}", apart=DECLARED) for name in ("one", "two")
+        }
+
     assert old in FIGURES
-    module.write_text(FIGURES.replace(old, new))
-    assert (fresh_code("draw.py", "drawn.one") != before) == reruns
+    before, after = codes(FIGURES), codes(FIGURES.replace(old, new))
+    assert {name for name in before if before[name] != after[name]} == reruns
 
 
 @pytest.mark.parametrize(("edited", "reruns"), [("low/base.py", True), ("other.py", False)])
-def test_what_a_figures_function_imports_counts(library, edited, reruns) -> None:
+def test_what_a_figures_module_imports_counts(library, edited, reruns) -> None:
     (library / "draw.py").write_text("")
     (library / "sagevocab/drawn.py").write_text(FIGURES)
-    before = fresh_code("draw.py", "drawn.one")
+    before = fresh_code("draw.py", "drawn.one", apart=DECLARED)
     (library / "sagevocab" / edited).write_text("EDITED = 1\n")
-    assert (fresh_code("draw.py", "drawn.one") != before) == reruns
+    assert (fresh_code("draw.py", "drawn.one", apart=DECLARED) != before) == reruns
 
 
 @pytest.mark.parametrize(("version", "reruns"), [(1, False), (2, True)])
@@ -474,8 +476,8 @@ def test_unknown_code_has_no_digest() -> None:
         version_of("data")
     with pytest.raises(UserError, match="there is no such adapter"):
         code_of("nothing.py")
-    with pytest.raises(UserError, match="no function 'artefacts.figures.figure_none'"):
-        code_of("artefact.py", "artefacts.figures.figure_none")
+    with pytest.raises(UserError, match="no module 'paper.none'"):
+        code_of("artefact.py", "paper.none.figure")
 
 
 def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypatch) -> None:

@@ -9,10 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import itertools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -31,23 +30,57 @@ SCRIPTS = HERE.parent / "scripts"
 KNOWN = Path(".snakemake/sagevocab/code.json")
 
 
-def code_of(adapter: str, function: str = "") -> str:
+def code_of(adapter: str, *functions: str, apart: Collection[str] = ()) -> str:
     """Return an adapter's file name and the digest of its code, for the `params` of its rule.
 
     Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
     `params` change. The digest is over the adapter, all that it imports of `reproduction` and
     `sagevocab`, and the data files of those packages.
-    function: one that the adapter calls by its name, `artefacts.figures.figure_ratio`. It counts
-    with the functions of its module that it calls and with what they import, not with its decorator
-    and what its module imports at the head.
+    functions: those that the adapter calls by name, `paper.figures.figure_ratio`; their modules
+    count with all that these import. apart: functions of the same form that other rules call;
+    their bodies in the module of the first function do not count.
 
     Raises:
-        UserError: there is no such adapter, or no such function.
+        UserError: there is no such adapter, or no module of such a function.
     """
-    path = SCRIPTS / adapter
+    path, modules = SCRIPTS / adapter, sorted({name.rpartition(".")[0] for name in functions})
     if not path.is_file():
         raise UserError(f"{path}: there is no such adapter")
-    return f"{adapter} {function}".strip() + f":{_digest(path, function)}"
+    files = {name: _module_file(f"{HERE.name}.{name}") for name in modules}
+    if missing := [name for name, file in files.items() if file is None]:
+        raise UserError(f"code_of: {HERE.name} has no module {missing[0]!r}")
+    digest = _digest(path, *files.values())
+    if apart:
+        module, _, _ = functions[0].rpartition(".")
+        others = {name.rpartition(".")[2] for name in {*apart} - {*functions}}
+        digest = _digest_without(files.pop(module), frozenset(others), path, *files.values())
+    return f"{' '.join([adapter, *functions])}:{digest}"
+
+
+@functools.cache
+def _digest_without(module: Path, functions: frozenset[str], *first: Path) -> str:
+    """Return the digest of files, and of a module without functions that its others do not call."""
+    source = module.read_bytes()
+    tree = ast.parse(source)
+    left_out = [node for node in tree.body if getattr(node, "name", "") in functions]
+    rest = [node for node in tree.body if node not in left_out]
+    while called := [node for node in left_out if node.name in _names(rest)]:
+        rest += called
+        left_out = [node for node in left_out if node not in called]
+    lines = source.splitlines()
+    for node in left_out:
+        lines[node.lineno - 1 : node.end_lineno] = [b""] * (node.end_lineno - node.lineno + 1)
+    source = b"\n".join(lines)
+    tree = ast.parse(source)
+    imported = filter(None, map(_module_file, _imported(tree)))
+    digest = hashlib.sha256(code_of_source(source, tree))
+    digest.update(_digest(*first, *imported).encode())
+    return digest.hexdigest()
+
+
+def _names(nodes: Iterable[ast.AST]) -> set[str]:
+    walked = (name for node in nodes for name in ast.walk(node))
+    return {name.id for name in walked if isinstance(name, ast.Name)}
 
 
 def version_of(module: str) -> str:
@@ -69,16 +102,9 @@ def version_of(module: str) -> str:
 
 
 @functools.cache
-def _digest(first: Path, function: str = "") -> str:
+def _digest(*first: Path) -> str:
     digest = hashlib.sha256()
-    called: list[str] = []
-    if function:
-        code = _source_of(function)
-        tree = ast.parse(code)
-        digest.update(code_of_source(code, tree))
-        called = _imported(tree)
-    sources = _sources(first, *map(_module_file, called))
-    for name, path in sorted((_name(path), path) for path in sources):
+    for name, path in sorted((_name(path), path) for path in _sources(*first)):
         digest.update(name.encode())
         digest.update(_read(path)[0].encode())
     return digest.hexdigest()
@@ -125,45 +151,6 @@ def keep_known() -> None:
     """Keep what is known of files for the jobs, which would else parse a hundred of them each."""
     with suppress(OSError):
         write_json(KNOWN, _known())
-
-
-def _source_of(function: str) -> bytes:
-    """Return the source of a function's module with it and the functions that it calls alone.
-
-    The lines of others, of decorators and of imports at the head are empty.
-    """
-    module, _, name = function.rpartition(".")
-    path = _module_file(f"{HERE.name}.{module}")
-    body = [] if path is None else _tree(path)
-    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
-    if path is None or name not in functions:
-        raise UserError(f"code_of: {HERE.name} has no function {function!r}")
-    called = _called(functions, name)
-    lines = path.read_bytes().splitlines()
-    for node in body:
-        first, last = node.lineno, node.end_lineno
-        if isinstance(node, ast.FunctionDef):
-            first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
-            last = node.lineno - 1 if node.name in called else last
-        elif not isinstance(node, ast.Import | ast.ImportFrom):
-            continue
-        lines[first - 1 : last] = [b""] * (last - first + 1)
-    return b"\n".join(lines)
-
-
-@functools.cache
-def _tree(path: Path) -> list[ast.stmt]:
-    return ast.parse(path.read_bytes()).body
-
-
-def _called(functions: Mapping[str, ast.FunctionDef], first: str) -> list[str]:
-    """Return those of a module's functions that one of them needs, itself among them."""
-    found = [first]
-    for name in found:  # which grows
-        inside = itertools.chain.from_iterable(map(ast.walk, functions[name].body))
-        names = {node.id for node in inside if isinstance(node, ast.Name)}
-        found += sorted((names & functions.keys()).difference(found))
-    return found
 
 
 def _sources(*first: Path | None) -> set[Path]:

@@ -8,7 +8,7 @@
 
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
 # of: intrinsic, downstream, studies or, for what is in none of these, paper.
-ARTEFACTS = {one.name: one.target(run) for one in registered(run) if one.is_in(run)}
+ARTEFACTS = {one.name: one.part_of(run) for one in registered(run) if one.is_in(run)}
 # What needs more than a run can say: table_costs adds up time and memory of all rules before.
 BENCHMARKS = [Path(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark]
 STAGES = list(dict.fromkeys(path.parent.name for path in BENCHMARKS))
@@ -31,6 +31,9 @@ def files_of(artefact):
     }
 
 
+# An edit of one of them redraws its own figures and no others of its module.
+DRAWN = {one.function for one in registered(run)}
+
 for artefact in registered(run):
 
     rule:
@@ -51,11 +54,11 @@ for artefact in registered(run):
         params:
             reads=artefact.inputs(run),
             settings=artefact.arguments(run) | OF_RULES.get(artefact.name, {}),
-            function=artefact.function,
+            name=artefact.name,
             # What depends on the output is not compared with the last run's: no figure is drawn
             # again for another caption.
             caption=lambda wildcards, output, artefact=artefact: artefact.caption(run),
-            code=code_of("artefact.py", artefact.function),
+            code=code_of("artefact.py", *artefact.functions, apart=DRAWN),
         script:
             "../scripts/artefact.py"
 

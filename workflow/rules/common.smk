@@ -81,8 +81,7 @@ INSTALLATION = (
 PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
-    from reproduction.artefacts import figures, tables
-    from reproduction.artefacts.shared import causal_files, curves
+    from reproduction.artefacts.shared import causal_files, curve_files, training_logs
     from reproduction.artefacts.registry import (
         artefact_files,
         flat,

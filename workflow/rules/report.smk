@@ -14,7 +14,7 @@ TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
 REFERENCE = [
     one
     for one in registered(run)
-    if one.is_in(run) and (not run.models or one.of_models or one.target(run) == "downstream")
+    if one.is_in(run) and (not run.models or one.of_models or one.part_of(run) == "downstream")
 ]
 # The tokenizers of which it has all.
 KEPT = [] if run.models else run.compared
@@ -86,7 +86,7 @@ rule build_claims:
         random=run.files("analysis/{lang}/random_prunings.parquet") if random_prunings(run) else [],
         studies=claims_studies(run),
         scores=run.score_files(run.tasks),
-        curves=flat(curves(run, run.model_languages)),
+        curves=flat(curve_files(run, run.model_languages)) + training_logs(run, run.model_languages),
         predictions=run.score_files(run.tasks, "predictions.parquet"),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
@@ -233,7 +233,7 @@ rule build_reference:
         ],
         models=run.model_files(),
         scores=run.score_files(run.tasks),
-        causal=causal_files(run),
+        causal=flat(causal_files(run)),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
     output:

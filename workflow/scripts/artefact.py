@@ -6,7 +6,7 @@ from reproduction.job import job
 with job(snakemake):
     params = snakemake.params
     make(
-        params.function,
+        params.name,
         reads=params.reads,
         settings=params.settings,
         caption=params.caption,

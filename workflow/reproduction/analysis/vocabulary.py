@@ -24,7 +24,7 @@ from reproduction.analysis.stats import (
     resampled_weights,
 )
 from reproduction.parquet import read_parquet
-from sagevocab.pieces import WORD_START, piece_length
+from sagevocab.pieces import WORD_START, piece_length, read_pieces
 
 
 class Share(float):
@@ -63,6 +63,11 @@ def share_in(pieces: Iterable[str], vocabulary: Iterable[str]) -> Share:
     """Return the share of `pieces` that are in `vocabulary`."""
     known = set(vocabulary)
     return Share.of(piece in known for piece in pieces)
+
+
+def read_lengths(path: str) -> pd.Series:
+    """Read how many pieces of a vocabulary have each length."""
+    return length_histogram(read_pieces(path))
 
 
 def length_histogram(pieces: Iterable[str], count_word_start: bool = False) -> pd.Series:

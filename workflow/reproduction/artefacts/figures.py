@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable
 
-from reproduction.artefacts.registry import Run, figure, paper_values
+from reproduction.artefacts.registry import Read, Run, declare, paper_values
 from reproduction.artefacts.shared import (
     OF_NGRAMS,
-    OF_SUMMARIES,
     Panels,
     causal_files,
-    causal_parameters,
-    causal_tokenizers,
+    compared,
     compared_sage,
     curve_baseline,
+    curve_files,
     curve_languages,
-    curves,
     evidence_target,
     further_controls,
     has_evidence,
     labels_of,
     language_titles,
     ordered_tokenizers,
+    summaries,
     without_contexts,
 )
 from reproduction.paper.measures import FEWEST_SEEDS
@@ -48,22 +46,11 @@ def _thin(run: Run) -> list[str]:
     return run.labels(name for name in run.simple_controls if name not in run.compared)
 
 
-# What the figures of a training corpus and those of another domain declare.
-OF_FERTILITY = {
-    "tokenizers": _with_thin,
-    "settings": lambda run: {"thin": _thin(run)},
-    "fertility": "analysis/{lang}/{corpus}/{tok}/fertility.parquet",
-}
-OF_RATIO = {
-    "tokenizers": lambda run: run.compared,
-    "settings": lambda run: {"window": run.config.analysis.windows[0]},
-    "neighbours": "analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
-}
+def _window(run: Run) -> int:
+    return run.config.analysis.windows[0]
 
 
-def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callable[[Run], Panels]:
-    """Return what a run answers: title of a domain -> label of a tokenizer -> file."""
-
+def _of_domains(measured: str, tokenizers: Callable[[Run], list[str]]) -> Read:
     def files(run: Run) -> Panels:
         return {
             run.domain_title(domain): {
@@ -75,7 +62,30 @@ def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callabl
             for domain in run.domains
         }
 
-    return files
+    return Read(files, each=f"analysis.counts.read_{measured}")
+
+
+# What the figures of a training corpus and those of another domain declare.
+OF_FERTILITY = {
+    "function": "figures.figure_fertility",
+    "tokenizers": _with_thin,
+    "settings": {"thin": _thin},
+    "reads": {
+        "panels": Read(
+            "analysis/{lang}/{corpus}/{tok}/fertility.parquet",
+            each="analysis.counts.read_fertility",
+        )
+    },
+}
+_NEIGHBOURS = Read(
+    "analysis/{lang}/{corpus}/{tok}/neighbours.parquet", each="analysis.counts.read_neighbours"
+)
+OF_RATIO = {
+    "function": "figures.figure_ratio",
+    "tokenizers": compared,
+    "settings": {"window": _window},
+    "reads": {"panels": _NEIGHBOURS},
+}
 
 
 def _drawn_with_controls(run: Run) -> list[str]:
@@ -86,19 +96,10 @@ def _drawn_with_controls(run: Run) -> list[str]:
     return compared_sage(run) if run.reproduces and len(drawn) >= FEWEST_SEEDS else []
 
 
-@figure(
+declare(
+    "figure_controls",
     "paper",
-    when=_drawn_with_controls,
-    legend=lambda run: ["bpe", *compared_sage(run)],
-    settings=lambda run: {
-        "labels": labels_of(run, compared_sage(run)),
-        "controls": {name: _controls_of(run, name) for name in compared_sage(run)},
-        "languages": language_titles(run, run.languages),
-    },
-    claims="claims.json",
-    paper=paper_values,
-)
-def figure_controls(claims: str, paper: str, **files: Any) -> None:
+    "controls.figure_controls",
     """SaGe beside prunings without contexts, on a few of the paper's main statements: how far from
     random pruning each is, in standard deviations of the vocabularies pruned at random. 0 is their
     mean, and right is where the statement points. All random prunings lie in the grey band. SaGe's
@@ -107,152 +108,133 @@ def figure_controls(claims: str, paper: str, **files: Any) -> None:
     intervals over the text or the pieces, and no spread of seeds. Outside the breaks (//) the scale
     is smaller. A statement on which all random prunings agree has no such unit and is left out. The
     paper has no such figure; all main statements are in ``table_controls``.
-    """
-    from reproduction.paper import controls
-
-    controls.figure_controls(claims, paper, **files)
-
-
-@figure(
-    "intrinsic",
-    tokenizers=lambda run: run.compared,
-    pieces="vocab/{lang}/{tok}/pieces.txt",
+    """,
+    when=_drawn_with_controls,
+    legend=lambda run: ["bpe", *compared_sage(run)],
+    settings={
+        "labels": lambda run: labels_of(run, compared_sage(run)),
+        "controls": lambda run: {name: _controls_of(run, name) for name in compared_sage(run)},
+        "languages": lambda run: language_titles(run, run.languages),
+    },
+    reads={"claims": "claims.json", "values": paper_values},
 )
-def figure_lengths(pieces: Panels, **files: Any) -> None:
+declare(
+    "figure_lengths",
+    "intrinsic",
+    "figures.figure_lengths",
     """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
     The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.
     The paper shows English and calls Turkish similar. |greedy| All panels have the same scale.
-    """
-    from reproduction.analysis.vocabulary import length_histogram
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-    from sagevocab.pieces import read_pieces
-
-    figures.figure_lengths(
-        read_panels(pieces, lambda path: length_histogram(read_pieces(path))), **files
-    )
-
-
-@figure("intrinsic", **OF_FERTILITY)
-def figure_fertility(fertility: Panels, **files: Any) -> None:
-    """Share of the words of the training corpus by the number of subwords they are cut into (paper,
+    """,
+    tokenizers=compared,
+    reads={
+        "panels": Read("vocab/{lang}/{tok}/pieces.txt", each="analysis.vocabulary.read_lengths")
+    },
+)
+declare(
+    "figure_fertility",
+    "intrinsic",
+    caption="""
+    Share of the words of the training corpus by the number of subwords they are cut into (paper,
     Section 4, “Subword Fertility”), and how many points that is above BPE's. Words of eight or more
     share the last group. Thin lines are prunings without contexts, at random (one seed) and of the
     least frequent pieces. Panels above one another have the same scale. |greedy|
-    """
-    from reproduction.analysis.counts import read_fertility
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-
-    figures.figure_fertility(read_panels(fertility, read_fertility), **files)
-
-
-@figure(
-    "intrinsic",
-    tokenizers=lambda run: run.compared,
-    settings=lambda run: {
-        "windows": run.config.analysis.windows,
-        "top": run.config.analysis.top_neighbours,
-    },
-    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
+    """,
+    **OF_FERTILITY,
 )
-def figure_exponence(neighbours: Panels, **files: Any) -> None:
+declare(
+    "figure_exponence",
+    "intrinsic",
+    "figures.figure_exponence",
     """Number of distinct pieces that stand within a window around each piece anywhere in the
     training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
     (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
     a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
     on one scale in all strips. The paper shows Turkish with window 5 and says that English and
     window 2 agree. |greedy|
-    """
-    from reproduction.analysis.counts import read_neighbours
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-
-    figures.figure_exponence(read_panels(neighbours, read_neighbours), **files)
-
-
-@figure("intrinsic", **OF_RATIO)
-def figure_ratio(neighbours: Panels, **files: Any) -> None:
-    """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
+    """,
+    tokenizers=compared,
+    settings={
+        "windows": lambda run: run.config.analysis.windows,
+        "top": lambda run: run.config.analysis.top_neighbours,
+    },
+    reads={"panels": _NEIGHBOURS},
+)
+declare(
+    "figure_ratio",
+    "intrinsic",
+    caption="""
+    Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
     4, “Contextual Exponence”); upright lines are medians. Pieces of fewer than ten occurrences are
     left out; each panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives
     a distribution with rare pieces a comb. An occurrence has at most ten neighbours in a window of
     five on either side, so no ratio is larger. The claim ``ratio_lower`` is about means, which can
     fall where medians rise. All panels have the same scale. |greedy|
-    """
-    from reproduction.analysis.counts import read_neighbours
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-
-    figures.figure_ratio(read_panels(neighbours, read_neighbours), **files)
-
-
-@figure("intrinsic", of_domains=True, **OF_FERTILITY)
-def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
-    """Share of words by their number of subwords, on a text of another domain, named at the left,
+    """,
+    **OF_RATIO,
+)
+declare(
+    "figure_fertility_domain",
+    "intrinsic",
+    caption="""
+    Share of words by their number of subwords, on a text of another domain, named at the left,
     with the vocabularies made from the training corpus, and how many points that is above BPE's
     (paper, Section 4, “Robustness to Domain Change”). Thin lines are prunings without contexts.
     ``figure_domains`` has all texts. |greedy|
-    """
-    figure_fertility(fertility, **files)
-
-
-@figure("intrinsic", of_domains=True, **OF_RATIO)
-def figure_ratio_domain(neighbours: Panels, **files: Any) -> None:
-    """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
+    """,
+    of_domains=True,
+    **OF_FERTILITY,
+)
+declare(
+    "figure_ratio_domain",
+    "intrinsic",
+    caption="""
+    Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
     another domain, which the title names (paper, Section 4, “Robustness to Domain Change”); upright
     lines are medians. Pieces of fewer than ten occurrences are left out: on a small text they are
     many, and each panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives
     a distribution with rare pieces a comb. ``figure_domains`` has all texts. |greedy|
-    """
-    figure_ratio(neighbours, **files)
-
-
-@figure(
-    "intrinsic",
-    when=lambda run: run.compared and run.domains,
-    legend=lambda run: run.compared,
-    settings=lambda run: {"window": run.config.analysis.windows[0], "thin": _thin(run)},
-    fertility=_by_domain("fertility", _with_thin),
-    neighbours=_by_domain("neighbours", lambda run: run.compared),
+    """,
+    of_domains=True,
+    **OF_RATIO,
 )
-def figure_domains(fertility: Panels, neighbours: Panels, **files: Any) -> None:
+declare(
+    "figure_domains",
+    "intrinsic",
+    "figures.figure_domains",
     """Subwords per word and neighbours per occurrence on every text of another domain, with the
     vocabularies made from the training corpus (paper, Section 4, “Robustness to Domain Change”):
     share of words by their number of subwords, how many points that is above BPE's, and distinct
     neighbours divided by frequency over the pieces that occur ten times or more, whose medians are
     upright lines. Thin lines are prunings without contexts. Panels above one another have the same
     scale. |greedy|
-    """
-    from reproduction.analysis.counts import read_fertility, read_neighbours
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-
-    read = read_panels(fertility, read_fertility), read_panels(neighbours, read_neighbours)
-    figures.figure_domains(*read, **files)
-
-
-@figure("intrinsic", legend=ordered_tokenizers, **OF_SUMMARIES)
-def figure_tokenizers(
-    summaries: Sequence[str],
-    texts: Sequence[Sequence[str]],
-    labels: Sequence[str],
-    **files: Any,
-) -> None:
+    """,
+    when=lambda run: run.compared and run.domains,
+    legend=compared,
+    settings={"window": _window, "thin": _thin},
+    reads={
+        "fertility": _of_domains("fertility", _with_thin),
+        "neighbours": _of_domains("neighbours", compared),
+    },
+)
+declare(
+    "figure_tokenizers",
+    "intrinsic",
+    "tokenizers.figure_tokenizers",
     """Three measures of every tokenizer of the run (rows) in every language: a filled mark is the
     training corpus, an open one a text of another domain; a tokenizer's marks stand one below the
     other only so that none covers another. The paper has no such figure; all measures are in
     ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
     method or as their brackets say. No scale begins at zero, and each language has scales of its
     own.
-    """
-    from reproduction.paper import tokenizers
-
-    tokenizers.figure_tokenizers(tokenizers.by_text(texts, labels, summaries), **files)
-
-
-@figure("intrinsic", **OF_NGRAMS)
-def figure_ngrams(ngrams: Panels, **files: Any) -> None:
+    """,
+    legend=ordered_tokenizers,
+    reads={"texts": summaries},
+)
+declare(
+    "figure_ngrams",
+    "intrinsic",
+    "ngrams.figure_ngrams",
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
     differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
     which is what the two pieces before save (order 1 minus order 3). Right of 0 is better than BPE:
@@ -260,24 +242,13 @@ def figure_ngrams(ngrams: Panels, **files: Any) -> None:
     corpus; the filled mark is the largest. Lines are 95 % bootstrap intervals over held-out lines.
     An order is less text where a vocabulary has more pieces a word. The paper has no such figure;
     all orders are in ``table_ngrams``.
-    """
-    from reproduction.paper import ngrams as drawn
-
-    drawn.figure_ngrams(drawn.read_ngrams(ngrams), **files)
-
-
-@figure(
-    evidence_target,
-    of_models=True,
-    when=has_evidence,
-    legend=ordered_tokenizers,
-    settings=lambda run: {
-        "labels": run.labels(ordered_tokenizers(run)),
-        "baseline": run.labels(["bpe"])[0],
-    },
-    table="tables/table_evidence.csv",
+    """,
+    **OF_NGRAMS,
 )
-def figure_evidence(table: str, **files: Any) -> None:
+declare(
+    "figure_evidence",
+    evidence_target,
+    "figures_evidence.figure_evidence",
     """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
     right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear
     models of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
@@ -286,39 +257,20 @@ def figure_evidence(table: str, **files: Any) -> None:
     difference in the grey is found less often than four times in five, with the least certain
     tokenizer. "Not run" is no result. Scales differ between panels. The paper has no such figure;
     all numbers are in ``table_evidence``. |constructed|
-    """
-    from reproduction.paper import figures_evidence
-
-    figures_evidence.figure_evidence(table, **files)
-
-
-@figure(
-    "downstream",
-    when=curve_languages,
-    tokenizers=lambda run: run.models,
-    settings=lambda run: {
-        **causal_parameters(run),
-        "causal_labels": run.labels(causal_tokenizers(run)),
-        "compared": run.labels(run.models),
-        "titles": run.titles(curve_languages(run)),
-        "labels": run.labels(ordered_tokenizers(run)),
-        "baseline": curve_baseline(run),
-        "seed": run.seed,
+    """,
+    of_models=True,
+    when=has_evidence,
+    legend=ordered_tokenizers,
+    settings={
+        "labels": lambda run: run.labels(ordered_tokenizers(run)),
+        "baseline": lambda run: run.labels(["bpe"])[0],
     },
-    models=lambda run: curves(run, curve_languages(run)),
-    causal=causal_files,
+    reads={"table": "tables/table_evidence.csv"},
 )
-def figure_learning_curves(
-    models: Mapping[str, Sequence[str]],
-    causal: Sequence[str],
-    *,
-    titles: Sequence[str],
-    compared: Sequence[str],
-    causal_titles: Sequence[str],
-    causal_labels: Sequence[str],
-    causal_seeds: int,
-    **files: Any,
-) -> None:
+declare(
+    "figure_learning_curves",
+    "downstream",
+    "learning_curves.figure_learning_curves",
     """Learning curves of the language models on held-out lines, as differences from BPE's in bits
     per character at the same place; below 0 is better. Causal models, where the run has some, and
     those of what is pruned without contexts, predict whole lines; lines are means over seeds with
@@ -330,38 +282,36 @@ def figure_learning_curves(
     The paper says that coherent tokens should need fewer updates and leaves it to future work
     (Section 4, “Subword Fertility”). The learning rate falls over the whole budget, so a point
     within a curve is not what a smaller budget would give.
-    """
-    from reproduction.paper import learning_curves
-    from reproduction.paper.causal import read_causal
-    from reproduction.paper.curves import read_curves
-
-    learning_curves.figure_learning_curves(
-        read_curves(titles, compared, models["heldout"], models["repeats"], models["floors"]),
-        causal=read_causal(causal_titles, causal_labels, causal_seeds, causal),
-        **files,
-    )
-
-
-@figure(
-    "paper",
-    tokenizers=lambda run: run.sage_readings,
-    settings=lambda run: {"labels": run.labels(ordered_tokenizers(run))},
-    rankings="analysis/{lang}/train/{tok}/rankings.parquet",
-    paper=paper_values,
+    """,
+    when=curve_languages,
+    tokenizers=lambda run: run.models,
+    settings={
+        "labels": lambda run: run.labels(ordered_tokenizers(run)),
+        "baseline": curve_baseline,
+        "seed": lambda run: run.seed,
+    },
+    reads={
+        "panels": Read(curve_files, whole="paper.curves.read_curves"),
+        "causal": Read(causal_files, whole="paper.causal.read_causal"),
+    },
 )
-def figure_rankings(rankings: Panels, paper: str, **files: Any) -> None:
+declare(
+    "figure_rankings",
+    "paper",
+    "figures.figure_rankings",
     """How stable the ranking of the ablation losses is: Spearman's correlation of two rankings, by
     the number of pruning iterations between them. A point is the mean over all pairs of rankings at
     that distance; its band reaches from the lowest to the highest pair and is no confidence
     interval. The paper says that the list "stays relatively stable over dozens of iterations"
     (Section 3). We take that to hold where the mean over all pairs on or right of the upright grey
     line reaches the level grey line.
-    """
-    from reproduction.analysis.vocabulary import read_rankings
-    from reproduction.paper import figures
-    from reproduction.paper.inputs import read_panels
-    from reproduction.paper.studies import stable_ranking
-
-    figures.figure_rankings(
-        read_panels(rankings, read_rankings), stable=stable_ranking(paper), **files
-    )
+    """,
+    tokenizers=lambda run: run.sage_readings,
+    settings={"labels": lambda run: run.labels(ordered_tokenizers(run))},
+    reads={
+        "panels": Read(
+            "analysis/{lang}/train/{tok}/rankings.parquet", each="analysis.vocabulary.read_rankings"
+        ),
+        "stable": Read(paper_values, whole="paper.studies.stable_ranking"),
+    },
+)

@@ -1,11 +1,9 @@
 """What the pipeline knows of a figure or a table before it makes one.
 
-A figure or a table is a function with `@figure` or `@table` in the modules beside this one. The
-decorator says what it reads, of what target it is a part and when a run has it; the docstring is
-its caption, in reStructuredText. `workflow/rules/artefacts.smk` makes a rule of each.
-
-Snakemake reads these modules whenever it starts, with a Python that may lack pandas and matplotlib.
-So a function imports what it draws with inside its body, where the digest of its code looks, too.
+`figures` and `tables` beside this module declare them: name, target, caption, the function, the
+files that it reads and its settings. `workflow/rules/artefacts.smk` makes a rule of each. Snakemake
+reads these modules whenever it starts, with a Python that may lack pandas and matplotlib, so
+functions are named and not imported.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import inspect
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,13 +23,8 @@ from reproduction.paper.notes import presets_note
 Run = Any
 # A question that a run answers.
 Of = Callable[[Run], Any]
-# The path of a file, or paths by panel and tokenizer.
-Paths = str | Sequence[str] | Mapping[str, Any]
-# A table: `reproduction.paper.table.Table`, which needs pandas.
-Table = Any
-# A figure as a function of what it reads, of its settings and of the files to write; a table as one
-# that returns a `Table`.
-Make = Callable[..., Any]
+# The path of a file, or paths in lists and mappings, as the function takes what is read from them.
+Paths = str | Sequence[Any] | Mapping[str, Any]
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -39,7 +32,7 @@ FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "html", "md")}
 # Files that hold what was measured, and no text, model or tokenizer.
 _FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
 
-# Sentences of several captions: `|greedy|` in a docstring stands for the first.
+# Sentences of several captions: `|greedy|` stands for the first.
 SENTENCES = {
     "greedy": (
         "BPE and every reading of SaGe segment greedily; the preset ``printed`` is Algorithm 3 as "
@@ -53,40 +46,51 @@ SENTENCES = {
 
 
 @dataclass(frozen=True)
+class Read:
+    """Files of an argument, and our function that reads each of them, or all at once.
+
+    files: a pattern of results, or what a run answers. With {lang} and {tok} in the pattern it is
+    title -> label -> path, with {lang} title -> path. Without a reader the function gets the paths,
+    and nothing where it finds them itself (`is_passed`).
+    """
+
+    files: str | Of
+    each: str = ""
+    whole: str = ""
+    is_passed: bool = True
+
+
+@dataclass(frozen=True)
 class Artefact:
     """A figure or a table.
 
-    make: the function. target: the target that it is a part of, besides `all` and `paper`.
-    reads: names of the function's arguments -> a pattern of results, or what a run answers, which
-    the function gets as it is. With {lang} and {tok} in the pattern it gets title -> label -> path,
-    with {lang} title -> path.
+    function: what makes it, by its name below `reproduction`. target: the target that it is a part
+    of, besides `all` and `paper`: intrinsic, downstream, studies, or paper for none of these.
+    caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
     where there are languages, and tokenizers if it asks for some. legend: the tokenizers whose
-    presets it names, by default `tokenizers`. settings: further arguments. memory: MB; None for a
-    job of seconds, which runs where Snakemake does. of_models: it is in the reference results of
-    language models, as all that is part of `downstream` is. of_domains: it is made of each text of
-    another domain, which {corpus} stands for, else for `train`; its name ends in `_domain`.
-    domain: of which.
+    presets it names, by default `tokenizers`. notes: of a table, from a run and the note of its
+    presets. memory: MB; None for a job of seconds, which runs where Snakemake does. of_models: it
+    is in the reference results of language models, as all that is part of `downstream` is.
+    of_domains: it is made of each text of another domain, which {corpus} stands for, else for
+    `train`; its name ends in `_domain`. domain: of which.
     """
 
-    make: Make
-    target: Of
-    reads: Mapping[str, str | Of]
+    name: str
+    function: str
+    target: str | Of
+    text: str
+    reads: Mapping[str, Read]
+    settings: Mapping[str, Of]
     languages: Of = lambda run: run.languages
     tokenizers: Of | None = None
     when: Of | None = None
     legend: Of | None = None
-    settings: Of = lambda run: {}
+    notes: Callable[[Run, str], list[str]] | None = None
     memory: int | None = None
     of_models: bool = False
     of_domains: bool = False
     domain: str | None = None
-
-    @property
-    def name(self) -> str:
-        """Name of the target and of the files: that of the function, with the domain in it."""
-        name = self.make.__name__
-        return f"{name.removesuffix('domain')}{self.domain}" if self.domain else name
 
     @property
     def kind(self) -> str:
@@ -94,9 +98,14 @@ class Artefact:
         return self.name.partition("_")[0]
 
     @property
-    def function(self) -> str:
-        """Module and name of the function, for `code_of` and the step that calls it."""
-        return f"{self.make.__module__.partition('.')[2]}.{self.make.__name__}"
+    def functions(self) -> list[str]:
+        """The functions that read and make it."""
+        readers = (one.each or one.whole for one in self.reads.values())
+        return [self.function, *filter(None, readers)]
+
+    def part_of(self, run: Run) -> str:
+        """Return the target that it is a part of."""
+        return self.target if isinstance(self.target, str) else self.target(run)
 
     def is_in(self, run: Run) -> bool:
         """Return whether a run has it."""
@@ -105,27 +114,26 @@ class Artefact:
         return bool(self.languages(run)) and bool(not self.tokenizers or self.tokenizers(run))
 
     def inputs(self, run: Run) -> dict[str, Paths]:
-        """Return what the function reads, by argument; paths by panel as nested mappings."""
+        """Return the files of each argument."""
         return {
-            name: self._matching(run, files) if isinstance(files, str) else files(run)
-            for name, files in self.reads.items()
+            name: self._matching(run, one.files) if isinstance(one.files, str) else one.files(run)
+            for name, one in self.reads.items()
         }
 
     def _matching(self, run: Run, pattern: str) -> Paths:
-        """Return the files of a pattern: title -> label -> path, as far as it has wildcards."""
-
         def path(lang: str = "", tok: str = "") -> str:
             return run.result(pattern.format(lang=lang, tok=tok, corpus=self.domain or "train"))
 
-        def of_language(lang: str) -> Paths:
-            if "{tok}" not in pattern:
-                return path(lang)
-            names = self.tokenizers(run) if self.tokenizers else []
-            return {k: path(lang, tok) for k, tok in zip(run.labels(names), names, strict=True)}
-
         if "{lang}" not in pattern:
             return path()
-        return {title: of_language(lang) for title, lang in self._panels(run).items()}
+        names = self.tokenizers(run) if self.tokenizers else []
+        panel = dict(zip(run.labels(names), names, strict=True))
+        return {
+            title: {k: path(lang, tok) for k, tok in panel.items()}
+            if "{tok}" in pattern
+            else path(lang)
+            for title, lang in self._panels(run).items()
+        }
 
     def _panels(self, run: Run) -> dict[str, str]:
         """Return title -> language of every panel: that of the domain, or one a language."""
@@ -135,103 +143,125 @@ class Artefact:
         return dict(zip(run.titles(languages), languages, strict=True))
 
     def arguments(self, run: Run) -> dict[str, Any]:
-        """Return the further arguments; a table with a legend gets `presets`, for its note."""
-        has_note = self.kind == "table" and (self.legend or self.tokenizers)
-        return self.settings(run) | ({"presets": self._presets(run)} if has_note else {})
+        """Return what the function is called with beside what it reads."""
+        given = {name: value(run) for name, value in self.settings.items()}
+        if self.kind == "table" and (self.notes or self.legend or self.tokenizers):
+            presets = self._presets(run)
+            given["notes"] = self.notes(run, presets) if self.notes else [presets]
+        return given
 
     def call(self, run: Run) -> dict[str, Any] | None:
         """Return all that makes it but the files to write; None if it reads more than frames."""
         reads = self.inputs(run)
         if any(Path(file).suffix not in _FRAMES for file in flat(reads)):
             return None
+        settings = self.arguments(run)
         return {
-            "function": self.function,
+            "name": self.name,
             "reads": reads,
-            "settings": self.arguments(run),
+            "settings": settings,
             "caption": self.caption(run),
         }
 
-    def _presets(self, run: Run) -> dict[str, str]:
-        """Return the readings of the SaGe tokenizers that it shows, by label."""
+    def _presets(self, run: Run) -> str:
+        """Return the note of the presets of the SaGe tokenizers that it shows."""
         legend = self.legend or self.tokenizers
         shown = legend(run) if legend else []
         labelled = zip(run.labels(shown), map(run.preset, shown), strict=True)
-        return {label: preset for label, preset in labelled if preset}
+        return presets_note((label, preset) for label, preset in labelled if preset)
 
     def caption(self, run: Run) -> str:
-        """Return the docstring of the function, and the presets of what a figure shows.
-
-        Those of a table stand in its note.
-        """
-        text = re.sub(
-            r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.getdoc(self.make) or ""
-        )
-        note = presets_note(self._presets(run).items()) if self.kind == "figure" else ""
-        return f"{text}\n\n{note}" if text and note else text
+        """Return the caption; the presets of a table stand in its note."""
+        text = re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.cleandoc(self.text))
+        note = self._presets(run) if self.kind == "figure" else ""
+        return f"{text}\n\n{note}" if note else text
 
 
 _REGISTERED: dict[str, Artefact] = {}
 
 
-def figure(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
-    """Register a function as a figure; it gets `pdf`, `png` and `style` besides.
+def declare(
+    name: str,
+    target: str | Of,
+    function: str,
+    caption: str,
+    *,
+    reads: Mapping[str, str | Of | Read],
+    settings: Mapping[str, Of] | None = None,
+    **options: Any,
+) -> None:
+    """Declare a figure or a table, see `Artefact`; `function` is below `reproduction.paper`."""
+    if name in _REGISTERED:
+        raise ValueError(f"{name} is there twice; give one of them another name")
+    if name.startswith("figure_"):
+        reads = {**reads, "style": lambda run: resource("style.mplstyle")}
+    known = {key: one if isinstance(one, Read) else Read(one) for key, one in reads.items()}
+    _REGISTERED[name] = Artefact(
+        name, f"paper.{function}", target, caption, known, settings or {}, **options
+    )
 
-    Args:
-        target: the target that it is a part of: intrinsic, downstream, studies, or paper for none
-            of these.
-        declared: what it reads, by argument, and other fields of `Artefact`.
-    """
-    style = {"style": lambda run: resource("style.mplstyle")}
-    return _register(target, style | declared)
 
-
-def table(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
-    """Register a function as a table, which it returns; the arguments are as for `figure`."""
-    return _register(target, declared)
-
-
-def _register(target: str | Of, declared: dict[str, Any]) -> Callable[[Make], Make]:
-    known = {field.name for field in fields(Artefact)}
-    options = {name: declared.pop(name) for name in known & declared.keys()}
-
-    def register(make: Make) -> Make:
-        if make.__name__ in _REGISTERED:
-            raise ValueError(f"{make.__name__} is there twice; give one of them another name")
-        part_of = target if callable(target) else lambda run: target
-        _REGISTERED[make.__name__] = Artefact(make, part_of, reads=declared, **options)
-        return make
-
-    return register
+def _declarations() -> dict[str, Artefact]:
+    """Return what `figures` and `tables` beside this module declare, by name."""
+    for module in ("figures", "tables"):
+        import_module(f"reproduction.artefacts.{module}")
+    return _REGISTERED
 
 
 def registered(run: Run) -> Iterator[Artefact]:
-    """Yield every figure and table that a run can be asked for, in the order of their functions."""
-    for artefact in _REGISTERED.values():
-        if artefact.of_domains:
-            yield from (replace(artefact, domain=domain) for domain in run.domains)
+    """Yield every figure and table that a run can have, in the order of their declarations."""
+    for name, one in _declarations().items():
+        if one.of_domains:
+            base = name.removesuffix("domain")
+            yield from (replace(one, name=f"{base}{text}", domain=text) for text in run.domains)
         else:
-            yield artefact
+            yield one
+
+
+def declared(name: str) -> Artefact:
+    """Return what is declared of a figure or a table, or of all domains' like it."""
+    known = _declarations()
+    if name in known:
+        return known[name]
+    of_domains = (one for one in known.values() if one.of_domains)
+    return next(one for one in of_domains if name.startswith(one.name.removesuffix("domain")))
 
 
 def make(
-    function: str,
+    name: str,
     *,
     reads: Mapping[str, Paths],
     settings: Mapping[str, Any],
     caption: str,
     files: Mapping[str, str],
 ) -> None:
-    """Make a figure or a table.
-
-    function: its module and name, in `reproduction`. reads, settings: its arguments. files: format
-    -> path to write.
-    """
-    module, _, name = function.rpartition(".")
-    drawn = getattr(import_module(f"reproduction.{module}"), name)
-    if name.startswith("table_"):
-        drawn(**reads, **settings).write(caption=caption, **files)
+    """Make a figure or a table: read, call its function, write files (format -> path)."""
+    one = declared(name)
+    given = {k: _read(one.reads[k], v) for k, v in reads.items() if one.reads[k].is_passed}
+    if one.kind == "table":
+        _function(one.function)(**given, **settings).write(caption=caption, **files)
     else:
-        drawn(**reads, **settings, **files)
+        _function(one.function)(**given, **settings, **files)
+
+
+def _read(one: Read, paths: Paths) -> Any:
+    if one.whole:
+        return _function(one.whole)(paths)
+    return each(_function(one.each), paths) if one.each else paths
+
+
+def each(change: Callable[[str], Any], paths: Paths) -> Any:
+    """Change every path in nested lists and mappings."""
+    if isinstance(paths, str):
+        return change(paths)
+    if isinstance(paths, Mapping):
+        return {name: each(change, part) for name, part in paths.items()}
+    return [each(change, part) for part in paths]
+
+
+def _function(name: str) -> Callable[..., Any]:
+    module, _, function = name.rpartition(".")
+    return getattr(import_module(f"reproduction.{module}"), function)
 
 
 def places(name: str) -> dict[str, str]:
@@ -251,10 +281,11 @@ def artefact_files(run: Run, names: Iterable[str], *formats: str) -> list[str]:
 
 
 def flat(paths: Paths) -> list[str]:
-    """Return the files of an input, panel by panel."""
-    if isinstance(paths, Mapping):
-        return [file for part in paths.values() for file in flat(part)]
-    return [paths] if isinstance(paths, str) else list(paths)
+    """Return the paths in nested lists and mappings."""
+    if isinstance(paths, str):
+        return [paths]
+    parts = paths.values() if isinstance(paths, Mapping) else paths
+    return [file for part in parts for file in flat(part)]
 
 
 def resource(name: str) -> str:

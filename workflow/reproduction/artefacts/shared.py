@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reproduction.artefacts.registry import Run
+from reproduction.artefacts.registry import Read, Run
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -14,6 +14,11 @@ PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 
 
 # --- which tokenizers
+
+
+def compared(run: Run) -> list[str]:
+    """Return the tokenizers that figures compare."""
+    return run.compared
 
 
 def paper_tokenizers(run: Run) -> list[str]:
@@ -59,23 +64,23 @@ def language_titles(run: Run, languages: list[str]) -> dict[str, str]:
     return dict(zip(languages, run.titles(languages), strict=True))
 
 
-def measured_texts(run: Run) -> list[list[str]]:
-    """Return the texts that tokenizers are measured on, as pairs of language and text."""
-    return [
-        [title, "Training corpus" if corpus == "train" else run.domain_title(corpus)]
+def _summaries(run: Run) -> dict[str, Any]:
+    """Return language -> text -> label -> what is measured, for all tokenizers."""
+    names = labels_of(run, ordered_tokenizers(run))
+    return {
+        title: {
+            "Training corpus" if corpus == "train" else run.domain_title(corpus): {
+                label: run.result(f"analysis/{lang}/{corpus}/{name}/summary.json")
+                for name, label in names.items()
+            }
+            for corpus in run.corpora_of(lang)
+        }
         for lang, title in language_titles(run, run.languages).items()
-        for corpus in run.corpora_of(lang)
-    ]
+    }
 
 
-# What the figure and the table of all tokenizers declare.
-OF_SUMMARIES = {
-    "settings": lambda run: {
-        "texts": measured_texts(run),
-        "labels": run.labels(ordered_tokenizers(run)),
-    },
-    "summaries": lambda run: run.analysis_files(ordered_tokenizers(run), "summary.json"),
-}
+# What the figure and the table of all tokenizers read.
+summaries = Read(_summaries, whole="paper.tokenizers.read_texts")
 
 
 # --- predictions of held-out lines, and other evidence
@@ -87,13 +92,14 @@ def ngram_languages(run: Run) -> list[str]:
     return _held_out(run, run.languages if wanted else [])
 
 
+NGRAMS = Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.ngrams.read_ngrams")
 # What the figure and the table of n-grams declare.
 OF_NGRAMS = {
     "of_models": True,
     "languages": ngram_languages,
     "tokenizers": ordered_tokenizers,
-    "settings": lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
-    "ngrams": "analysis/{lang}/ngrams/{tok}.parquet",
+    "settings": {"baseline": lambda run: run.labels(["bpe"])[0], "seed": lambda run: run.seed},
+    "reads": {"panels": NGRAMS},
 }
 
 
@@ -119,41 +125,49 @@ def causal_tokenizers(run: Run) -> list[str]:
     return list(dict.fromkeys([*run.models, *run.simple_controls]))
 
 
-def causal_files(run: Run) -> list[str]:
-    """Return what causal models need, language by language, the seeds of a tokenizer together."""
-    return run.files(
-        "analysis/{lang}/causal/{tok}/{seed}.parquet",
-        lang=causal_languages(run),
-        tok=causal_tokenizers(run),
-        seed=run.config.lm.causal.seeds,
-    )
-
-
-def causal_parameters(run: Run) -> dict[str, Any]:
-    """Return what readers of `causal_files` have to know."""
+def causal_files(run: Run) -> dict[str, Any]:
+    """Return what causal models need: language -> label -> a file a seed."""
+    names, seeds = labels_of(run, causal_tokenizers(run)), run.config.lm.causal.seeds
     return {
-        "causal_titles": run.titles(causal_languages(run)),
-        "causal_seeds": len(run.config.lm.causal.seeds),
+        title: {
+            label: [run.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for seed in seeds]
+            for tok, label in names.items()
+        }
+        for lang, title in language_titles(run, causal_languages(run)).items()
     }
 
 
-def curves(run: Run, languages: list[str]) -> dict[str, list[str]]:
-    """Return what learning curves are drawn from, a model's further seeds together.
+def curve_files(run: Run, languages: list[str] | None = None) -> Panels:
+    """Return language -> label -> files of its pretrainings, the run's own first, and its floors.
 
-    heldout and logs are of the models of some languages, language by language and tokenizer by
-    tokenizer; repeats and repeated_logs of all further pretrainings. floors are of the models'
-    tokenizers.
+    languages: by default those with curves.
     """
-    models = {"lang": languages, "tok": run.models}
-    repeated = {**models, "seed": run.pretraining_seeds}
-    model, repeat = "models/{lang}/{tok}", "studies/pretraining/{lang}/{tok}/{seed}"
+    chosen = curve_languages(run) if languages is None else languages
     return {
-        "heldout": run.files(f"{model}/heldout.parquet", **models),
-        "logs": run.files(f"{model}/training_log.parquet", **models),
-        "repeats": run.files(f"{repeat}/heldout.parquet", **repeated),
-        "repeated_logs": run.files(f"{repeat}/training_log.parquet", **repeated),
-        "floors": run.files("analysis/{lang}/floors/{tok}.parquet", **models),
+        title: {
+            label: _of_model(run, lang, tok) for tok, label in labels_of(run, run.models).items()
+        }
+        for lang, title in language_titles(run, chosen).items()
     }
+
+
+def _of_model(run: Run, lang: str, tok: str) -> dict[str, Any]:
+    repeats = [f"studies/pretraining/{lang}/{tok}/{seed}" for seed in run.pretraining_seeds]
+    folders = [run.result(folder) for folder in (f"models/{lang}/{tok}", *repeats)]
+    return {
+        "models": [f"{folder}/heldout.parquet" for folder in folders],
+        "floors": run.result(f"analysis/{lang}/floors/{tok}.parquet"),
+    }
+
+
+def training_logs(run: Run, languages: list[str]) -> list[str]:
+    """Return the logs of all pretrainings: the run's own models, then their repetitions."""
+    models = {"lang": languages, "tok": run.models}
+    repeat = "studies/pretraining/{lang}/{tok}/{seed}/training_log.parquet"
+    return [
+        *run.files("models/{lang}/{tok}/training_log.parquet", **models),
+        *run.files(repeat, **models, seed=run.pretraining_seeds),
+    ]
 
 
 def curve_baseline(run: Run) -> str | None:

@@ -17,7 +17,6 @@ from scipy import stats
 
 from reproduction.analysis.stats import CONFIDENCE
 from reproduction.paper.formats import Files
-from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import TokenizerStyle, draw_band
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
@@ -45,17 +44,17 @@ CausalPanels = Mapping[str, Mapping[str, Sequence[CausalModel]]]
 
 
 def read_causal(
-    titles: Sequence[str], labels: Sequence[str], seeds: int, paths: Sequence[Files]
+    paths: Mapping[str, Mapping[str, Sequence[Files]]],
 ) -> dict[str, dict[str, list[CausalModel]]]:
-    """Read what `train_causal` wrote, the files of a tokenizer's seeds together.
-
-    seeds: how many there are of each.
+    """Read what `train_causal` wrote: language -> label -> a file a seed.
 
     Raises:
         UserError: a file is missing or damaged, or two in a language are of other lines.
     """
-    together = [paths[start : start + seeds] for start in range(0, len(paths), seeds or 1)]
-    panels = by_panel(titles, labels, together, lambda own: [_read(path) for path in own])
+    panels = {
+        title: {label: [_read(path) for path in own] for label, own in panel.items()}
+        for title, panel in paths.items()
+    }
     for title, panel in panels.items():
         first, *rest = (one.characters for own in panel.values() for one in own)
         if any(not np.array_equal(one, first) for one in rest):

@@ -16,6 +16,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,6 @@ from reproduction.analysis.stats import (
     percentile_p_value,
 )
 from reproduction.lm.floors import CONTEXT_FREE, FLOORS
-from reproduction.paper.inputs import by_panel
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
@@ -78,29 +78,26 @@ Curves = Mapping[str, Mapping[str, Sequence[Curve]]]
 
 
 def read_curves(
-    titles: Sequence[str],
-    labels: Sequence[str],
-    models: Sequence[Files],
-    repeats: Sequence[Files],
-    floors: Sequence[Files],
+    paths: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> dict[str, dict[str, list[Curve]]]:
     """Read the curves of all models and pair their lines in each language.
 
-    models: heldout.parquet of each model, language by language and tokenizer by tokenizer, with
-    training_log.parquet in the same folder. repeats: the same of further seeds, all seeds of a
-    model together. floors: what `measure_floors` gave, in the order of the models.
+    paths: language -> label -> `models`, heldout.parquet of each pretraining with
+    training_log.parquet in the same folder, and `floors`, what `measure_floors` gave.
 
     Raises:
         UserError: a file is missing or damaged, or nothing was predicted that can be compared.
     """
-    each = len(repeats) // max(1, len(models))
-    parts = [repeats[place * each : (place + 1) * each] for place in range(len(models))]
-    together = [
-        [(model, floor), *((repeat, floor) for repeat in more)]
-        for model, more, floor in zip(models, parts, floors, strict=True)
-    ]
-    panels = by_panel(titles, labels, together, lambda pairs: [read_curve(*pair) for pair in pairs])
-    return {title: _paired_panel(panel, title) for title, panel in panels.items()}
+    return {
+        title: _paired_panel(
+            {
+                label: [read_curve(model, own["floors"]) for model in own["models"]]
+                for label, own in panel.items()
+            },
+            title,
+        )
+        for title, panel in paths.items()
+    }
 
 
 def _paired_panel(panel: Mapping[str, list[Curve]], title: str) -> dict[str, list[Curve]]:

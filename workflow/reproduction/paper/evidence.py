@@ -23,7 +23,6 @@ from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores,
 from reproduction.analysis.stats import Comparison, adjust, paired_permutation
 from reproduction.paper.causal import CAUSAL, CausalPanels
 from reproduction.paper.formats import Files
-from reproduction.paper.inputs import by_panel
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.ngrams import LineBits, Panels, summarise_ngrams
 from reproduction.paper.tables_scores import measure_unit, printed_gains
@@ -102,7 +101,7 @@ def _read_task(
     gold = GOLD[stanza["kind"]]
     read = ["split", "example", gold, *pieces, *columns[VECTORS]]
     name = stanza["name"]
-    answers = by_panel([name], labels, paths, lambda path: read_parquet(path, read))[name]
+    answers = {k: read_parquet(path, read) for k, path in zip(labels, paths, strict=True)}
     first, *rest = (_asked(frame, gold) for frame in answers.values())
     if any(one != first for one in rest):
         raise UserError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,19 +41,6 @@ def read_panels(
     }
 
 
-def by_panel(
-    titles: Sequence[str],
-    labels: Sequence[str],
-    paths: Sequence[str | Path],
-    read: Callable[[str | Path], T],
-) -> dict[str, dict[str, T]]:
-    """Read `paths`, listed title by title and label by label, as {title: {label: content}}."""
-    if len(paths) != len(titles) * len(labels):
-        raise ValueError(f"{len(paths)} files for {len(titles)} panels of {len(labels)} tokenizers")
-    rest = iter(paths)
-    return {title: {label: read(next(rest)) for label in labels} for title in titles}
-
-
 def as_retrieved(
     texts: Iterable[Mapping[str, Any]], descriptions: Iterable[str | Path]
 ) -> list[dict[str, Any]]:
@@ -82,11 +69,10 @@ def _identity(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def of_language(
-    printed: Mapping[str, Any], languages: Sequence[str], titles: Sequence[str]
+    printed: Mapping[str, Any], languages: Mapping[str, str]
 ) -> dict[str, Mapping[str, Any]]:
     """Return {title: printed} for the language that the paper printed it of; {} without it."""
-    by_code = dict(zip(languages, titles, strict=True))
-    title = by_code.get(printed["language"])
+    title = languages.get(printed["language"])
     return {title: printed} if title is not None else {}
 
 

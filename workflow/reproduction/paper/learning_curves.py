@@ -25,6 +25,7 @@ from reproduction.paper.curves import (
     Curves,
     along,
     bits_per_character,
+    cards_note,
     difference_along,
     effort_ratio,
     efforts,
@@ -171,10 +172,12 @@ _QUANTITIES: dict[str, Terms] = {
 
 def table_learning_curves(
     panels: Curves,
+    logs: Sequence[Files] = (),
     *,
     baseline: str | None,
     seed: int,
     notes: Sequence[str],
+    hours: float | None = None,
 ) -> Table:
     """Return final bits per character, their floors, word accuracy and effort of every model.
 
@@ -195,7 +198,7 @@ def table_learning_curves(
         blocks,
         data,
         opening=1,
-        note=[_note(data, baseline), *notes],
+        note=[_note(data, baseline), *notes, cards_note(logs, hours)],
     )
 
 

@@ -19,18 +19,13 @@ ENOUGH, LITTLE, MARGIN = 0.75, 0.25, 0.02  # of the rule of `what_chooses`
 Pruned = Mapping[str, Mapping[str, frozenset[str]]]
 
 
-def read_pruned(
-    paths: Sequence[str], languages: Sequence[str], tokenizers: Sequence[str]
-) -> dict[str, dict[str, frozenset[str]]]:
-    """Read what tokenizers pruned; paths: `ablations.parquet`, language by language.
+def read_pruned(path: str) -> frozenset[str]:
+    """Read the pieces that a tokenizer pruned, from its `ablations.parquet`.
 
     Raises:
-        UserError: a file is missing or damaged.
+        UserError: the file is missing or damaged.
     """
-    found: dict[str, dict[str, frozenset[str]]] = {}
-    for (language, name), path in zip(itertools.product(languages, tokenizers), paths, strict=True):
-        found.setdefault(language, {})[name] = frozenset(read_parquet(path, ["piece"])["piece"])
-    return found
+    return frozenset(read_parquet(path, ["piece"])["piece"])
 
 
 def overlaps(
@@ -102,7 +97,12 @@ def what_chooses(
     return "both"
 
 
-def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
+def table_overlap(pruned: Pruned, *, notes: Sequence[str], **compared: Any) -> Table:
+    """Return what SaGe and controls prune in common; compared: arguments of `overlaps`."""
+    return table_of_overlaps(overlaps(pruned, **compared), notes=notes)
+
+
+def table_of_overlaps(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
     """Return the table of `overlaps`: a row for each reading and language, a column a control."""
     names = list(dict.fromkeys(rows["control"]))
     shown = (

@@ -32,9 +32,9 @@ class Table:
     """A table as shown, and the same as data.
 
     head: a name a column; one of several parts is several lines in LaTeX. blocks: the rows between
-    two rules. data: the same in long form, numbers as `rounded` has them. note: sentences that a reader must
-    know; empty ones are left out. opening: the number of first cells that only the first row of a
-    block shows.
+    two rules. data: the same in long form; a CSV has its numbers `rounded`. note: sentences that a
+    reader must know; empty ones are left out. opening: the number of first cells that only the
+    first row of a block shows.
     """
 
     head: Sequence[Head]

@@ -11,7 +11,13 @@ import pandas as pd
 
 from reproduction.analysis.vocabulary import frequency_differences
 from reproduction.paper.formats import NOTHING, Files, number
-from reproduction.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
+from reproduction.paper.inputs import (
+    BASELINE,
+    BPE_RULE,
+    SAGE_RULES,
+    of_language,
+    require_comparison,
+)
 from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
@@ -22,19 +28,20 @@ STUDIED = ", studies"  # after the names of rules that the studies run too
 
 def table_frequencies(
     panels: Mapping[str, Mapping[str, pd.Series]],
+    paper: Mapping[str, Any],
     *,
-    paper_pieces: Mapping[str, Mapping[str, Sequence[str]]],
+    languages: Mapping[str, str],
     top: int,
     notes: Sequence[str] = (),
 ) -> Table:
     """Return the pieces whose frequency differs most between BPE and each SaGe tokenizer.
 
-    panels: {language title: {tokenizer label: count by piece}}, BPE first. paper_pieces: {language
-    title: {"sage": pieces printed as more frequent in SaGe, "bpe": in BPE}}. notes: sentences that
-    end the note.
+    panels: {language title: {tokenizer label: count by piece}}, BPE first. paper: the paper's
+    values. languages: code -> title. notes: sentences that end the note.
     Source: paper, Section 4, "Token Frequency".
     """
     require_comparison(panels)
+    paper_pieces = of_language(paper["frequency_pieces"], languages)
     data = pd.concat(
         _frequency_block(title, panel, label, paper_pieces.get(title, {}), top)
         for title, panel in panels.items()
@@ -132,20 +139,21 @@ def table_hyperparameters(
     settings: Mapping[str, Any],
     *,
     stage: str,
-    paper: Sequence[Mapping[str, Any]],
+    paper: Mapping[str, Any],
     notes: Sequence[str] = (),
 ) -> Table:
     """Return the settings of a stage beside the paper's (Appendix A).
 
     settings: the part of the configuration that counts, nested as there. stage: `vocabulary`,
-    `pretraining` or `finetuning`. paper: rows of key, value, optional `printed` (how the paper
-    prints it) and `config` (the same setting here). notes: sentences that end the note.
+    `pretraining` or `finetuning`. paper: the paper's values; of the stage rows of key, value,
+    optional `printed` (how the paper prints it) and `config` (the same setting here).
     """
+    printed = paper["hyperparameters"][f"table_hyperparameters_{stage}"]
     ours = dict(flat_settings(settings))
     fixed = dict(_FIXED_SETTINGS[stage])
     if stage == "pretraining":
         fixed["lr_schedule"] = "steps" if ours.get("lm.pretrain.hours") is None else "time"
-    data = pd.DataFrame(list(_setting_rows(ours, paper, fixed)))
+    data = pd.DataFrame(list(_setting_rows(ours, printed, fixed)))
     shown = data.fillna(NOTHING).values.tolist()
     stated = int(data["paper"].notna().sum())
     return Table(

@@ -3,30 +3,64 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.causal import CAUSAL
-from reproduction.paper.evidence import MODELS, unit_of
-from reproduction.paper.formats import NOTHING, Row, number
+from reproduction.paper.causal import CAUSAL, CausalPanels
+from reproduction.paper.evidence import (
+    MODELS,
+    gather_evidence,
+    read_models,
+    read_probes,
+    unit_of,
+)
+from reproduction.paper.formats import NOTHING, Files, Row, number
 from reproduction.paper.measures import SIGNIFICANT
+from reproduction.paper.ngrams import Panels
 from reproduction.paper.table import Table
 
 _MARK = "*"
 
 
 def table_evidence(
-    data: pd.DataFrame,
+    ngrams: Panels,
+    probes: Sequence[Files],
+    causal: CausalPanels,
+    differences: Sequence[Files],
+    curves: Sequence[Files],
+    paper: Mapping[str, Any],
     *,
     labels: Sequence[str],
+    tasks: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+    task_languages: Mapping[str, str],
     baseline: str,
+    controls: Sequence[str],
+    seed: int,
     notes: Sequence[str] = (),
+) -> Table:
+    """Return the differences from BPE by all methods, read and gathered (`evidence`)."""
+    data = gather_evidence(
+        ngrams,
+        read_probes(tasks, seeds, labels, probes),
+        read_models(differences, curves, task_languages, baseline),
+        causal,
+        baseline=baseline,
+        controls=controls,
+        paper=paper["tables"],
+        seed=seed,
+    )
+    return table_of_evidence(data, labels=labels, baseline=baseline, notes=notes)
+
+
+def table_of_evidence(
+    data: pd.DataFrame, *, labels: Sequence[str], baseline: str, notes: Sequence[str] = ()
 ) -> Table:
     """Return the differences from BPE: a row a measure and language, a column a tokenizer.
 
     data: as `gather_evidence` gives it. labels: of all tokenizers in their order; baseline: of BPE.
-    notes: sentences that end the note.
     """
     others = [label for label in labels if label != baseline]
     blocks: dict[str, list[list[str]]] = {}

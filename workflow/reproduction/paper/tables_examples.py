@@ -16,8 +16,8 @@ from reproduction.analysis.examples import (
     segment_sentence,
 )
 from reproduction.paper.formats import NOTHING, Files
-from reproduction.paper.inputs import require_comparison
-from reproduction.paper.notes import presets_note, sources_note
+from reproduction.paper.inputs import of_language, require_comparison
+from reproduction.paper.notes import sources_note
 from reproduction.paper.table import Cells, Table
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START, read_pieces
@@ -47,39 +47,34 @@ def read_greedy(path: Files) -> GreedySegmenter:
     return GreedySegmenter(read_pieces(path))
 
 
-def text_notes(
-    presets: Mapping[str, str],
-    sources: Sequence[Mapping[str, Any]],
-    descriptions: Sequence[Files],
-) -> list[str]:
-    """Return the sentences under a table of segmented sentences: texts and presets."""
-    return [sources_note(sources, descriptions), presets_note(presets.items())]
-
-
 # --- Table 1
 
 
 def table_examples(
-    corpora: Mapping[str, Files],
+    lines: Mapping[str, Files],
     segmenters: Mapping[str, Mapping[str, Segmenter]],
+    paper: Mapping[str, Any],
+    descriptions: Sequence[Files] = (),
     *,
-    words: WordRule,
-    paper: Mapping[str, Mapping[str, Any]],
+    words: Mapping[str, Any],
+    languages: Mapping[str, str],
+    sources: Sequence[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
 ) -> Table:
     """Return sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
 
-    corpora: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper:
-    title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
-    notes: sentences that end the note.
+    lines: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper: the
+    paper's values, whose sentences are segmented too. languages: code -> title. words: settings of
+    `WordRule`. sources, descriptions: of the texts, as for `sources_note`.
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
+    rule, printed = WordRule(**words), of_language(paper["examples"], languages)
     rows: list[Row] = []
-    for title, lines in corpora.items():
-        rows += _corpus_rows(title, lines, segmenters[title], words)
-        if title in paper:
-            rows += _paper_rows(title, paper[title], segmenters[title], words)
+    for title, path in lines.items():
+        rows += _corpus_rows(title, path, segmenters[title], rule)
+        if title in printed:
+            rows += _paper_rows(title, printed[title], segmenters[title], rule)
     return Table(
         ["Language", "From", "Piece", "Tokenizer", "Segmentation"],
         [
@@ -88,7 +83,12 @@ def table_examples(
         ],
         rows,
         opening=3,
-        note=[EXAMPLES_NOTE, PAPER_NOTE if paper else "", *notes],
+        note=[
+            EXAMPLES_NOTE,
+            PAPER_NOTE if printed else "",
+            sources_note(sources, descriptions),
+            *notes,
+        ],
     )
 
 
@@ -153,34 +153,37 @@ def printed_segmentation(text: str, bold: str) -> Segmentation:
 
 
 def table_retokenization(
-    corpora: Mapping[str, Files],
+    lines: Mapping[str, Files],
     initial: Mapping[str, Files],
     ablations: Mapping[str, Mapping[str, Files]],
+    paper: Mapping[str, Any],
+    descriptions: Sequence[Files] = (),
     *,
-    window: int,
-    words: WordRule,
-    paper: Mapping[str, Mapping[str, Any]],
+    words: Mapping[str, Any],
+    languages: Mapping[str, str],
+    sources: Sequence[Mapping[str, Any]] = (),
     notes: Sequence[str] = (),
 ) -> Table:
     """Return an ablation that changes a token within a target's window from outside the window.
 
-    corpora: language title -> lines. initial: title -> pieces.txt SaGe starts from. ablations:
-    title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
-    paper: title -> `retokenization` of paper_values.yaml. notes: sentences that end the note.
+    initial: title -> pieces.txt SaGe starts from. ablations: title -> {SaGe label:
+    ablations.parquet}. The others are as for `table_examples`; the window is the paper's.
 
     Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
+    rule, printed = WordRule(**words), of_language(paper["retokenization"], languages)
+    window = paper["retokenization"]["window"]
     blocks: list[list[Cells]] = []
-    for title, lines in corpora.items():
+    for title, text in lines.items():
         pieces = read_pieces(initial[title])
         for label, path in ablations[title].items():
             pruned = read_parquet(path, ["piece"])["piece"].tolist()
-            found = find_retokenization(read_lines(lines), words, pieces, pruned, window)
+            found = find_retokenization(read_lines(text), rule, pieces, pruned, window)
             blocks.append([(title, label, *cells) for cells in _ablation_cells(found)])
-        if title in paper:
-            printed = _printed_retokenization(paper[title])
-            blocks.append([(title, "the paper", *cells) for cells in _ablation_cells(printed)])
+        if title in printed:
+            of_paper = _printed_retokenization(printed[title])
+            blocks.append([(title, "the paper", *cells) for cells in _ablation_cells(of_paper)])
     head = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
     names = [name.lower() for name in head]
     return Table(
@@ -188,7 +191,7 @@ def table_retokenization(
         blocks,
         [dict(zip(names, row, strict=True)) for block in blocks for row in block],
         opening=4,
-        note=[ABLATIONS_NOTE, *notes],
+        note=[ABLATIONS_NOTE, sources_note(sources, descriptions), *notes],
     )
 
 

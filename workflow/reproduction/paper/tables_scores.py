@@ -16,6 +16,7 @@ from reproduction.analysis.scores import (
     task_scores,
 )
 from reproduction.analysis.stats import adjust
+from reproduction.paper.curves import cards_note
 from reproduction.paper.formats import MINUS, NOTHING, Files, number, p_value
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
@@ -61,7 +62,8 @@ def table_scores(
     *,
     tasks: Sequence[Task],
     labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
+    paper: Mapping[str, Any],
+    table: str,
     significant: Collection[tuple[str, str]],
     notes: Sequence[str],
 ) -> Table:
@@ -69,13 +71,14 @@ def table_scores(
 
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
     most frequent answer scores). labels: tokenizer name -> label.
-    paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
+    paper: the paper's values; table: which of its tables. significant: pairs of tokenizer
     and task whose difference from the baseline is (see `table_differences`). notes: further
     sentences, of the models' budget and the presets.
     Source: paper, Section 5, one table for sequences and one for named entities.
     """
     _require_scores(tasks, labels)
-    data = summarise_scores(scores, tasks, labels, paper)
+    values = paper["tables"][table]
+    data = summarise_scores(scores, tasks, labels, values)
     data["significant"] = [pair in significant for pair in data.index]
     ours = [
         [label, *(_our_cell(data.loc[name, task["name"]]) for task in tasks)]
@@ -85,7 +88,7 @@ def table_scores(
     ours.append(["Most frequent answer", *_printed_cells(majority, tasks)])
     printed = [
         [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, tasks)]
-        for name, values in paper.items()
+        for name, values in values.items()
     ]
     note = (
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
@@ -200,11 +203,13 @@ def table_differences(
     *,
     tasks: Sequence[Task],
     labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, Mapping[str, float]]],
+    paper: Mapping[str, Any],
     readings: Collection[str],
     seed: int,
     notes: Sequence[str],
     pretrained: int = 1,
+    logs: Sequence[Files] = (),
+    hours: float | None = None,
 ) -> Table:
     """Return the difference of each tokenizer's scores from the first one's, task by task, tested.
 
@@ -220,7 +225,7 @@ def table_differences(
             "config key lm.tokenizers: differences need bpe and a tokenizer to set beside it; "
             "list them"
         )
-    gains = printed_gains(paper.values())
+    gains = printed_gains(paper["tables"].values())
     data = compare_scores(scores, tasks, labels, paper_tasks=gains, seed=seed)
     data["paper"] = [
         gains.get(task) if name in readings else None
@@ -238,7 +243,7 @@ def table_differences(
         ],
         data,
         opening=1,
-        note=[_testing(data, baseline, pretrained), *notes],
+        note=[_testing(data, baseline, pretrained), *notes, cards_note(logs, hours)],
     )
 
 

@@ -252,17 +252,19 @@ def _range_cell(spread: Spread) -> str:
 
 
 def table_sensitivity(
-    study: Results, rows: Sequence[Row], *, titles: Mapping[str, str], window: int
+    study: Mapping[str, Any], rows: Sequence[Row], *, titles: Mapping[str, str], window: int
 ) -> Table:
     """Return what a reading's vocabulary becomes when one setting is another.
 
-    study: its tokenizers are the builds. rows: one a language and reading: language, label,
+    study: of `Results`, its tokenizers are the builds. rows: one a language and reading: language,
+    label,
     preset, base (the build with the first seed), seeds (those with the others) and variants (key,
     value, usual value, build). titles: names of the languages.
     """
     require_studies(rows)
     by_row = [
-        list(_sensitivity_records(study, row, titles[row["language"]], window)) for row in rows
+        list(_sensitivity_records(Results(**study), row, titles[row["language"]], window))
+        for row in rows
     ]
     common = [("In common with the base", f"{what} %") for what in ("vocabulary", "pruned")]
     data = pd.DataFrame(record for records in by_row for record in records)

@@ -15,7 +15,6 @@ import pandas as pd
 
 from reproduction.paper.forest import MARKS, forest
 from reproduction.paper.formats import Row, Show, decimal, plus_minus
-from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import Files, tokenizer_styles
 from reproduction.paper.table import Cells, Table
 from sagevocab.state import read_json
@@ -26,14 +25,13 @@ Column = tuple[str, str, str, Show]
 Texts = Mapping[tuple[str, str], Mapping[str, Summary]]
 
 
-def by_text(
-    texts: Sequence[Sequence[str]], labels: Sequence[str], paths: Sequence[Files]
-) -> dict[tuple[str, str], dict[str, Any]]:
-    """Read summaries, listed text by text and tokenizer by tokenizer.
-
-    texts: pairs of language and text.
-    """
-    return by_panel([tuple(text) for text in texts], labels, paths, read_json)
+def read_texts(paths: Mapping[str, Mapping[str, Mapping[str, Files]]]) -> Texts:
+    """Read summaries: language -> text -> label -> path."""
+    return {
+        (language, text): {label: read_json(path) for label, path in panel.items()}
+        for language, texts in paths.items()
+        for text, panel in texts.items()
+    }
 
 
 # --- figure

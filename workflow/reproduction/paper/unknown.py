@@ -7,11 +7,12 @@ from typing import Any
 
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.table import Cells, Table
-from sagevocab.pieces import WORD_START
+from sagevocab.pieces import WORD_START, read_pieces  # noqa: F401 (a reader of the table)
 from sagevocab.unknown import unknown_characters, visible
 from sagevocab.words import WordCorpus
 
 SHOWN = 40
+read_words = WordCorpus.load
 
 
 def table_unknown(
