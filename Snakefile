@@ -56,13 +56,6 @@ rule intrinsic:
         artefact_files(run, part_of("intrinsic")),
 
 
-rule studies:
-    """The readings of the loss, other samples and other settings: vocabularies, tables, figures."""
-    input:
-        study_files(run),
-        artefact_files(run, part_of("studies")),
-
-
 rule downstream:
     """Language models and their scores (paper, Section 5)."""
     input:

@@ -13,7 +13,7 @@ import pytest
 import requests
 
 import sagevocab
-from reproduction.artefacts import figures, tables
+from reproduction.artefacts.registry import declarations
 from reproduction.paper.formats import number
 from reproduction.paper.tally import met_by_controls, origin_of
 from sagevocab.comparison import MEASURES
@@ -447,7 +447,7 @@ def test_the_guide_explains_every_measure_of_compare() -> None:
 def test_every_target_on_the_pages_is_a_rule() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in ROOT.glob("workflow/rules/*.smk"))
     rules = set(re.findall(r"(?:rule|as) (\w+)(?::| with:)", text))
-    rules |= {re.sub("_domain$", "_quora", name) for name in {**vars(figures), **vars(tables)}}
+    rules |= {re.sub("_domain$", "_quora", name) for name in declarations()}
     page = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
     named = re.findall(r"`((?:figure|table)_[a-z_]+)`", page)
     assert len(named) > 20

@@ -214,34 +214,34 @@ language_settings: {en: {source: {path: config.dat}}}
     tokenizer_settings.x.path: missing
 language_settings: {en: {source: {path: [notes.txt, no/such.xz], format: text}}}
     language_settings.en.source.path: there is no file no/such.xz
-studies: {readings: [bpe]}
-    studies.readings: 'bpe' has no stanza in tokenizer_settings of
 probes: {tasks: [mine]}
     probes.tasks: 'mine' has no stanza in task_settings
 probes: {tasks: [mrpc]}
     probes.tasks: 'mrpc' can't be probed: it is not one text with
 probes: {seeds: []}
     probes.seeds: 'stsb' in probes.tasks needs vectors
-studies: {languages: [de]}
-    studies.languages: 'de' has no stanza in language_settings
 lm: {languages: [de]}
     lm.languages: 'de' has no stanza in language_settings
 figures: {tokenizers: [mine]}
     figures.tokenizers: 'mine' has no stanza in tokenizer_settings
-studies: {varied: [mine]}
-    studies.varied: 'mine' is not in studies.readings
-studies: {values: {rerank_every: [20]}}
-    studies.values.rerank_every: with 20, sage.candidates: 1500 run
-studies: {values: {initial_size: [10]}}
-    studies.values.initial_size: with 10, vocabulary.final_size:
+studies: {enabled: false}
+    studies: removed
+analysis: {heuristics: [bpe]}
+    analysis.heuristics: 'bpe' has no stanza in tokenizer_settings of
+tokenizer_settings: {sage_exact: {seeds: 2}}
+    tokenizer_settings.sage_exact.seeds: a tokenizer of
+tokenizer_settings: {sage: {initial_size: 10}}
+    tokenizer_settings.sage.vocabulary.final_size: 16000 is above
+tokenizer_settings: {random: {initial_size: 10}}
+    tokenizer_settings.random.initial_size: 10 is below
+tokenizer_settings: {sage_unigram: {initial_size: 24000}}
+    tokenizer_settings.sage_unigram.initial_size: is for prunings of BPE
 languages: [no]
     languages: False is not allowed
 tokenizers: [bpe, bpe]
     tokenizers: 'bpe' is there twice
 tokenizer_settings: {sage_released: {label: SaGe}}
     tokenizer_settings.sage_released.label: 'SaGe' is sage's, too
-tokenizer_settings: {released: {label: as printed}}
-    tokenizer_settings.released.label: 'as printed' is printed's, too
 task_settings: {mrpc: {label: QQP}}
     task_settings.qqp.label: 'QQP' is mrpc's, too
 language_settings: {tr: {name: English}}
@@ -258,8 +258,6 @@ language_settings: {en: {source: {dataset: }}}
     language_settings.en.source: none of path, constructed, package,
 tokenizer_settings: {sage_released: {initial: unigram}}
     tokenizer_settings.sage_released.decoder: merges needs the merges
-tokenizer_settings: {printed: {initial: unigram}}
-    studies.readings: 'printed' prunes UnigramLM's pieces
 tokenizer_settings: {wordpiece: {initial: unigram}}
     tokenizer_settings.wordpiece.initial: method wordpiece prunes
 tokenizer_settings: {frequency: {seeds: 3}}

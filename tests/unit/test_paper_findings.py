@@ -17,7 +17,6 @@ from reproduction.paper.findings import (
     SUMMARY,
     Evidence,
     build_findings,
-    closest,
     findings_environment,
     most_common,
     render,
@@ -75,21 +74,12 @@ def every_record(**changes) -> list[dict]:
 
 def tables() -> dict[str, list[dict]]:
     """Every table that the findings read, with a row or two."""
-    reading = {"language": "English", "scale": "sample", "label": "as printed", "kind": "quantity"}
-    reading |= {"mean": 1.0625, "lowest": 1.0, "highest": 1.1, "verdict": None}
-    ids = ("token_ratio", "bpe_only_word_initial", "bpe_only_short")
     overlap = {"language": "English", "reading": "SaGe", "low": 0.5, "accounts_for": None}
-    stable = {"language": "English", "vocabulary": "as printed", "of": "pruned", "mean": 0.875}
     return {
         "table_tokenizers": [
             {"language": "English", "text": text, "tokenizer": "BPE", "lines": 1234, "words": 5678}
             for text in ("Training corpus", "News")
         ],
-        "table_readings": [
-            *({**reading, "id": name, "paper": "1.125"} for name in ids),
-            {**reading, "kind": "claim", "id": "x", "paper": "x", "verdict": "reproduced"},
-        ],
-        "table_stability": [{**stable, "across": across} for across in ("seeds", "samples")],
         "table_overlap": [
             {**overlap, "control": "its own seeds", "mean": None},
             {**overlap, "control": "counts", "mean": 0.875},
@@ -175,7 +165,6 @@ def test_the_findings_of_a_whole_run_have_every_section_and_its_numbers():
     assert (
         "Word2Vec sees a sample of the lines, and is trained with gensim, as in the paper." in text
     )
-    assert "*as printed*, 1.062" in text
     assert "| SaGe, English | – | – | – | 88 % | 20 % |" in text
     assert "one took at most 77 seconds" in text
     assert "figures/figure_controls.png" in text and "figure_learning_curves.png" not in text
@@ -218,7 +207,7 @@ def test_a_run_of_one_language_one_reading_and_no_tables_is_reported():
     records = [r for r in every_record() if r["language"] == "en" and r["tokenizer"] == "sage"]
     text = shown(records, {}, (), languages=["en"])
     assert "Turkish" not in text and "SaGe 1.0 0.800" not in text and "which of them" not in text
-    assert "table_readings" not in text and "table_stability" not in text and "![" not in text
+    assert "![" not in text
 
 
 def test_a_run_without_claims_has_findings_too():
@@ -332,8 +321,6 @@ def test_a_cell_is_of_one_row_and_a_column_is_there():
 def test_small_helpers_of_the_template():
     assert most_common(["a", "b", "b"]) == "b"
     assert not most_common(["a", "b"]) and not most_common([])
-    rows = [{"mean": 1.0, "paper": "1.2"}, {"mean": 1.3, "paper": "1.2"}]
-    assert closest(rows)["mean"] == 1.3
 
 
 def test_what_is_left_empty_goes():

@@ -14,7 +14,7 @@ import pytest
 
 from claim_samples import PAPER
 from report_samples import record, run, settings, write_inputs
-from reproduction.artefacts import figures, tables
+from reproduction.artefacts.registry import declarations
 from reproduction.paper import report
 from reproduction.paper.claims_page import show_test
 from reproduction.paper.report import (
@@ -209,7 +209,7 @@ def test_page_can_be_used_without_sight_or_mouse(page: Page):
 
 
 def test_every_title_is_of_a_figure_or_a_table_and_domains_are_named():
-    assert set(TITLES) <= {*vars(figures), *vars(tables)}
+    assert set(TITLES) <= set(declarations())
     names = {"quora": "Quora questions"}
     assert artefact_title("figure_ratio_quora", names).endswith("occurrence: Quora questions")
     assert artefact_title("figure_learning_curves", names) == "Learning curves"

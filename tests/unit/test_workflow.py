@@ -16,8 +16,8 @@ from reproduction.artefacts.shared import (
     causal_files,
     causal_tokenizers,
     compared_sage,
+    curve_files,
     curve_languages,
-    curves,
     further_controls,
     ngram_languages,
 )
@@ -33,16 +33,6 @@ from reproduction.retrievals import (
 )
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
-from reproduction.run_studies import (
-    full_size,
-    reading_rows,
-    readings_files,
-    readings_runs,
-    sensitivity_files,
-    sensitivity_rows,
-    stability_files,
-    study_files,
-)
 from reproduction.sections import Tokenizer
 from reproduction.vocabularies import (
     control_parameters,
@@ -51,7 +41,6 @@ from reproduction.vocabularies import (
     sage_parameters,
     start,
     trained,
-    word2vec,
 )
 from sagevocab.errors import UserError
 from sagevocab.settings import settings_from
@@ -176,7 +165,6 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
     assert run.pruned == only_bpes.pruned
     assert compared_sage(run) == ["sage", "sage_released"]
-    assert full_size(run) == full_size(only_bpes) == ["sage", "sage_released"]
 
 
 def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
@@ -186,7 +174,12 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
     run = run_of(
         tokenizers=[*names, "random", "extra_tokens", *blind],
-        tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
+        tokenizer_settings={
+            **blind,
+            "zero": {**blind["zero"], "seeds": 2},
+            "random": {"seeds": 1},
+            "sage": {"seeds": 1},
+        },
     )
     assert run.sage_readings == ["sage", "sage_released"]
     assert further_controls(run) == ["extra_tokens", "zero", "shuffled", "quotient"]
@@ -210,7 +203,8 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
 def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
     settings = settings_of("table_evidence", only_bpes)
     assert "counts" in further_controls(only_bpes)
-    assert set(settings["controls"]) <= set(settings["compared"])
+    causal = only_bpes.labels(causal_tokenizers(only_bpes))
+    assert set(settings["controls"]) <= set(causal)
 
 
 @pytest.mark.parametrize(
@@ -420,9 +414,10 @@ def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, mon
 
 def test_further_pretrainings_have_curves_too() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
-    drawn = curves(run, ["en"])
-    assert {key: len(files) for key, files in drawn.items()} == dict.fromkeys(drawn, 3)
-    assert "results/paper/studies/pretraining/en/sage/7/heldout.parquet" in drawn["repeats"]
+    of_sage = curve_files(run, ["en"])["English"]["SaGe"]
+    own, further = of_sage["models"]
+    assert own == "results/paper/models/en/sage/heldout.parquet"
+    assert further == "results/paper/studies/pretraining/en/sage/7/heldout.parquet"
 
 
 def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
@@ -438,11 +433,11 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
 
 def test_causal_models_come_with_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
-    files = causal_files(run)
-    assert len(files) == 10
-    assert files[2] == "results/paper/analysis/en/causal/sage/1.parquet"
+    files = causal_files(run)["English"]
+    assert len(files) == 5
+    assert files["SaGe"][0] == "results/paper/analysis/en/causal/sage/1.parquet"
     assert causal_tokenizers(run) == [*run.models, "frequency", "random"]
-    assert causal_files(run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})) == []
+    assert causal_files(run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})) == {}
 
 
 # --- Names
@@ -460,7 +455,7 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     title = "printed (decoder: merges, loss_lines: 5)"
     assert Tokenizer(**stanza).preset_title == title
     assert Tokenizer(method="sage", preset="released", label="x").preset_title == "released"
-    assert settings_of("table_retokenization", paper)["presets"]["SaGe"] == "printed"
+    assert "SaGe is printed" in " ".join(settings_of("table_retokenization", paper)["notes"])
 
 
 # --- Report and reference pages
@@ -472,7 +467,6 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
     source = {"source": {"path": str(text), "format": "text"}, "lines": 10}
     run = run_of(
         language_settings={"en": source},
-        studies={"enabled": False},
         tokenizer_settings={"sage": {"prune_batch": 50}},
         **{"sage": {"window": 4}, "word2vec": {"epochs": 7}},
         **{"analysis": {"top_neighbours": 9}, "probes": {"vector_lines": 9}},
@@ -485,7 +479,6 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
         "analysis.top_neighbours": (200, 9),
         "probes.vector_lines": (100_000, 9),
         "tokenizer_settings.sage.prune_batch": (None, 50),
-        "studies.enabled": (True, False),
     }
     (english, *_), (source, *_) = texts(run), reference_sources(run)
     assert (english["title"], source["files"]) == ("text.txt", [str(text)])
@@ -532,25 +525,29 @@ def test_claims_take_models_in_the_order_of_the_table_of_differences() -> None:
     assert claims_run(alone)["lm_tokenizers"] == ["sage"]
 
 
-# --- Studies
+# --- Readings of SaGe
 
 
-def test_a_tokenizer_of_a_study_differs_from_its_reading_by_what_its_name_says(paper) -> None:
-    usual, other, varied = (
-        sage_parameters(paper, f"printed.{what}") for what in ("seed1", "seed2", "prune_batch-50")
+def test_a_stanza_may_have_an_initial_vocabulary_of_another_size() -> None:
+    stanza = {"method": "sage", "preset": "printed", "initial_size": 24000}
+    run = run_of(
+        tokenizers=["bpe", "sage", "larger"], tokenizer_settings={"larger": stanza}, lm=NO_MODELS
     )
-    assert other == {**usual, "seed": 2}
-    assert varied == {**usual, "prune_batch": 50}
-    larger = initial(paper, "en.sample1", "printed.initial_size-24000", "pieces.txt")
-    assert larger.endswith("vocab/en.sample1/bpe_initial.24000/pieces.txt")
-    assert initial(paper, "en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
+    larger = initial(run, "en", "larger", "pieces.txt")
+    assert larger.endswith("vocab/en/bpe_initial.24000/pieces.txt")
+    assert initial(run, "en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
+    assert start(run, "larger") == "bpe_initial.24000.greedy.seed1"
+    assert run.sage_readings == ["sage"]  # the claims are about prunings of one vocabulary
 
 
-def test_what_a_study_varies_starts_from_its_first_seed() -> None:
-    run = run_of(studies={"seeds": [4, 5, 6]})
-    assert sage_parameters(run, "printed.prune_batch-50")["seed"] == 4
-    row = sensitivity_rows(run)[0]
-    assert (row["base"], row["seeds"]) == ("printed.seed4", ["printed.seed5", "printed.seed6"])
+def test_a_tokenizer_without_a_heuristic_is_compared_with_its_reading(paper: Run) -> None:
+    assert paper.heuristics == {"sage_exact": "sage", "sage_retrained": "sage"}
+    assert not {*paper.heuristics} & {*paper.tokenizers}
+    assert sage_parameters(paper, "sage_exact") == {
+        **sage_parameters(paper, "sage"), "rerank_every": 1, "retrain_every": 40
+    }  # fmt: skip
+    without = run_of(tokenizers=["bpe", "sage_released"], lm=NO_MODELS)
+    assert without.heuristics == {}
 
 
 def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
@@ -561,25 +558,21 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
     differing = {"seed": 7, "prune_batch": 50}
     assert sage_parameters(run, "mine") == {**sage_parameters(run, "sage"), **differing}
     assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
-    assert full_size(run) == ["sage"]
     asked, second = claims_run(run), "mine.seed8"
-    assert asked["further_seeds"] == {"sage": [], "mine": [second]}
+    assert asked["further_seeds"] == {"sage": ["sage.seed2", "sage.seed3"], "mine": [second]}
     assert sage_parameters(run, second) == {**sage_parameters(run, "mine"), "seed": 8}
-    assert list(asked["studies"]) == ["sage"]  # whose reading they build
+    assert {*asked["heuristics"].values()} == {"sage"}
 
 
-def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> None:
-    second = "bpe_initial.greedy.seed2"
-    assert start(paper, "greedy_piece_own.seed2") == second
-    assert start(paper, "greedy_released.seed2") == second
-    assert start(paper, "printed.prune_batch-50") == "bpe_initial.greedy.seed1"
-    assert start(paper, "merges_total_own.seed1") == "bpe_initial.merges.seed1"
-    assert start(paper, "printed.initial_size-24000") == "bpe_initial.24000.greedy.seed1"
-    stanza = {"method": "sage", "preset": "printed", "prune_batch": 50}
-    run = run_of(
-        tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": stanza}, lm=NO_MODELS
-    )
+def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings() -> None:
+    stanzas = {
+        "mine": {"method": "sage", "preset": "printed", "prune_batch": 50, "seeds": 2},
+        "merged": {"method": "sage", "preset": "printed", "decoder": "merges"},
+    }
+    run = run_of(tokenizers=["bpe", "sage", *stanzas], tokenizer_settings=stanzas, lm=NO_MODELS)
     assert embeddings(run, "en", "mine") == embeddings(run, "en", "sage")
+    assert start(run, "mine.seed2") == "bpe_initial.greedy.seed2"
+    assert start(run, "merged") == "bpe_initial.merges.seed1"
 
 
 def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
@@ -595,31 +588,19 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
     assert run.preset("shuffled") == "printed (contexts: shuffled)"
 
 
-def test_samples_are_texts_of_a_language() -> None:
-    run = run_of(languages=["en"], studies={"samples": 2, "word2vec_lines": 9})
-    assert run.texts == ["en", "en.sample1", "en.sample2"]
-    assert (word2vec(run, "en.sample1")["lines"], word2vec(run, "en")["lines"]) == (9, "all")
-    trainers = [word2vec(run, text)["trainer"] for text in ("en.sample1", "en")]
-    assert trainers == ["blocks", "gensim"]
-
-
 @pytest.fixture(scope="module")
 def of_three() -> Run:
-    """The paper's settings, and a language that neither studies nor models name."""
+    """The paper's settings, and a language that models do not name."""
     stanza = {"name": "Hungarian", "source": {"dataset": "wikipedia", "language": "hu"}}
     return run_of(languages=["en", "tr", "hu"], language_settings={"hu": stanza})
 
 
-def test_another_language_gets_no_studies_or_models_unasked(of_three: Run, paper: Run) -> None:
-    assert of_three.samples_of("hu") == []
+def test_another_language_gets_no_models_unasked(of_three: Run, paper: Run) -> None:
     assert of_three.model_files() == paper.model_files()
     assert curve_languages(of_three) == ["en", "tr"]
-    assert study_files(of_three) == study_files(paper)
     assert len(of_three.vocabulary_files()) == 1.5 * len(paper.vocabulary_files())
-    of_others = run_of(languages=["en"], lm={"languages": ["tr"]}, studies={"languages": []})
+    of_others = run_of(languages=["en"], lm={"languages": ["tr"]})
     assert of_others.models == of_others.model_files() == of_others.tasks == []
-    assert of_others.texts == ["en"]
-    assert of_others.readings == []  # so `all` asks for no table of studies
 
 
 def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> None:
@@ -628,24 +609,3 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
     run = run_of(tokenizer_settings={"sage": said})
     assert sage_parameters(run, "sage") == sage_parameters(paper, "sage")
     assert run.preset("sage") == "printed"
-    assert full_size(run) == full_size(paper)
-
-
-def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:
-    varied = {name: {key for key, _ in values} for name, values in paper.varied.items()}
-    assert "retrain_every" in varied["printed"]
-    assert "retrain_every" not in varied["released"]
-
-
-def test_all_that_tables_of_studies_read_is_built(paper) -> None:
-    built = set(study_files(paper))
-    read = [*readings_files(paper, "en"), *stability_files(paper), *sensitivity_files(paper)]
-    pieces = {path for path in read if path.endswith("pieces.txt") and ".sample" in path}
-    assert {path for path in pieces if "/bpe" not in path} <= built
-    assert len(readings_runs(paper)["study"]["tokenizers"]) == 1 + 15 * 3
-
-
-def test_without_readings_there_are_no_studies() -> None:
-    run = run_of(studies={"enabled": False})
-    assert study_files(run) == reading_rows(run) == readings_files(run, "en") == []
-    assert run.texts == run.languages and not run.studied

@@ -85,22 +85,12 @@ def tiny_config() -> dict:
         "vocabulary": {"initial_size": 1250, "final_size": 1000},
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
         "word2vec": {"dimension": 16, "epochs": 1},
-        "analysis": {"efficiency_lines": 500, "random_prunings": 19},
-        "probes": {"tasks": ["sst2", "ner_en"], "vector_lines": 200, "seeds": [1, 2]},
-        "studies": {
-            "lines": 500,
-            "seeds": [1],
-            "samples": 1,
-            "readings": ["printed", "released"],
-            "varied": ["printed"],
-            "values": {
-                "prune_batch": [],
-                "candidates": [],
-                "rerank_every": [1],
-                "retrain_every": [],
-                "initial_size": [],
-            },
+        "analysis": {
+            "efficiency_lines": 500,
+            "random_prunings": 19,
+            "heuristics": ["sage_exact"],
         },
+        "probes": {"tasks": ["sst2", "ner_en"], "vector_lines": 200, "seeds": [1, 2]},
         "tasks": ["sst2", "ner_en"],
         "task_settings": {
             "sst2": {"source": _constructed("sst2")},

@@ -78,12 +78,10 @@ def test_new_tasks_need_a_stanza_and_a_broken_one_leaves_the_others_standing(tin
 
 @pytest.mark.parametrize("tokenizers", [["sage", "wordpiece"], ["bpe", "unigram"]])
 def test_a_comparison_without_bpe_or_sage_is_one_line_at_once(tiny, tokenizers) -> None:
-    values = ("prune_batch", "candidates", "rerank_every", "retrain_every", "initial_size")
     override = {
         "run": "lonely",
         "tokenizers": tokenizers,
         "lm": {"enabled": False, "tokenizers": []},
-        "studies": {"enabled": False, "values": {key: [] for key in values}},
     }
     (tiny.checkout / "lonely.yaml").write_text(yaml.safe_dump(override))
     targets = ("figure_ratio", "table_examples", "table_retokenization")
@@ -118,7 +116,7 @@ def test_the_paper_plans_everything_in_seconds(tiny) -> None:
 def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
     (tiny.checkout / "few.yaml").write_text(
-        "{domains: [], lm: {enabled: false}, studies: {enabled: false}, probes: {tasks: []}, "
+        "{domains: [], lm: {enabled: false}, probes: {tasks: []}, "
         "language_settings: "
         "{tr: {source: {package: 'turkish-treebanks:data/wiki.conllu', format: conllu}}}}"
     )
@@ -139,7 +137,7 @@ PINNED = "b04c8d1ceb2f5cd4588862100d08de323dccfbaa"  # the revision of enwiki-20
 def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path) -> None:
     (tiny.checkout / "replaced.yaml").write_text(
         "{run: replaced, languages: [en], domains: [], lm: {enabled: false}, "
-        "studies: {enabled: false}, probes: {tasks: []}, "
+        "probes: {tasks: []}, "
         "language_settings: {en: {source: {dataset: olm-enwiki-20220820}}}}"
     )
     with Running(HubHandler) as server:

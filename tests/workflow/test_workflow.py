@@ -44,13 +44,9 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "figures/figure_fertility.pdf",
         "figures/figure_ratio_quora.png",
         "figures/figure_domains.png",
-        "figures/figure_rankings.pdf",
         "figures/figure_controls.png",
         "tables/table_controls.csv",
         "tables/table_sequence.tex",
-        "tables/table_readings.csv",
-        "tables/table_stability.md",
-        "tables/table_sensitivity.md",
         "claims.json",
         "claims.md",
         "findings.md",
@@ -283,7 +279,7 @@ def test_another_language_and_an_own_reading_cost_what_the_dry_run_says(finished
         "lm": {"causal": {"seeds": []}},
     }
     (finished.checkout / "more.yaml").write_text(yaml.safe_dump(config))
-    run = finished("-n", "vocabularies", "studies", "downstream", extra=("more.yaml",))
+    run = finished("-n", "vocabularies", "downstream", extra=("more.yaml",))
     # Both readings of SaGe start from one training of Word2Vec, which English has already.
     costs = (
         "This would train: 5 vocabularies, 1 Word2Vec, 0 pretrainings of 10 updates, 0 fine-tunings"

@@ -30,7 +30,6 @@ from reproduction.sections import (
     Probes,
     Section,
     Source,
-    Studies,
     Task,
     Tokenizer,
     section,
@@ -63,6 +62,8 @@ INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
 REMOVED = {
     "reading_settings": "a reading is a tokenizer; name it in tokenizer_settings",
     "*.source.*generator": "leave it out; the source's key `constructed` names the constructor",
+    "studies": "a reading, or another k, M, m, l or n, is a tokenizer (config/readings.yaml); for "
+    "another sample of the text, make a run with another seed",
     "scheduler": "one machine maps what is larger than its memory; leave it out",
     "figures.width": "figures are 6.3 inches wide, and can be read at half of it; leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
@@ -110,7 +111,6 @@ class Configuration(Section):
     analysis: Analysis = section(Analysis)
     probes: Probes = section(Probes)
     figures: Figures = section(Figures)
-    studies: Studies = section(Studies)
     tasks: Names = Field(
         [], description="Evaluation tasks; each needs a stanza in `task_settings`."
     )
@@ -118,11 +118,6 @@ class Configuration(Section):
     lm: LanguageModels = section(LanguageModels)
 
     # --- what its stanzas are used for
-
-    @property
-    def study_readings(self) -> list[str]:
-        """The readings of SaGe that studies build; none where they are off."""
-        return self.studies.readings if self.studies.enabled else []
 
     @property
     def used_tasks(self) -> dict[str, Task]:
@@ -164,9 +159,8 @@ class Configuration(Section):
             *((key, getattr(self, key), named) for key, named in STANZAS.items()),
             ("figures.tokenizers", self.figures.tokenizers, "tokenizer_settings"),
             ("probes.tasks", self.probes.tasks, "task_settings"),
-            ("studies.languages", self.studies.languages, "language_settings"),
             ("lm.languages", self.lm.languages, "language_settings"),
-            ("studies.readings", self.study_readings, of_sage),
+            ("analysis.heuristics", self.analysis.heuristics, of_sage),
         ]
         for key, names, named in lists:
             for name in names:
@@ -181,12 +175,8 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def _names_are_known_elsewhere(self) -> Self:
-        varied = self.studies.varied if self.studies.enabled else []
         models = self.lm.tokenizers if self.lm.enabled else []
-        for key, names, other, known in (
-            ("studies.varied", varied, "studies.readings", self.studies.readings),
-            ("lm.tokenizers", models, "tokenizers", self.tokenizers),
-        ):
+        for key, names, other, known in (("lm.tokenizers", models, "tokenizers", self.tokenizers),):
             for name in names:
                 if name not in known:
                     raise SettingError(
@@ -241,9 +231,8 @@ class Configuration(Section):
     def _shown_names(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """Yield the names that are shown together: the form of their keys, each with its stanza."""
         stanzas = self.tokenizer_settings
-        for names in (self.tokenizers, self.study_readings):
-            labels = [(name, stanzas[name].label or name) for name in names]
-            yield "tokenizer_settings.{}.label", labels
+        labels = [(name, stanzas[name].label or name) for name in self.tokenizers]
+        yield "tokenizer_settings.{}.label", labels
         languages = [(name, self.language_settings[name].name) for name in self.languages]
         yield "language_settings.{}.name", languages
         for language in self.languages:
@@ -257,7 +246,7 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def _initial_vocabularies_fit(self) -> Self:
-        for name in (*self._sage_tokenizers(), *self.study_readings):
+        for name in self._sage_tokenizers():
             stanza = self.tokenizer_settings[name]
             decoder = reading_settings(stanza.reading)["decoder"]
             if stanza.initial_method == "unigram" and decoder == "merges":
@@ -266,38 +255,39 @@ class Configuration(Section):
                     "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy "
                     "or initial: bpe",
                 )
-        for name in self.study_readings:
-            if self.tokenizer_settings[name].initial_method == "unigram":
-                raise SettingError(
-                    "studies.readings",
-                    f"{name!r} prunes UnigramLM's pieces (initial: unigram), and the studies "
-                    "compare prunings of BPE's; take the name out of the list",
-                )
         return self
 
     def _sage_tokenizers(self) -> list[str]:
-        return [n for n in self.tokenizers if self.tokenizer_settings[n].method == "sage"]
+        names = (*self.tokenizers, *self.analysis.heuristics)
+        return [n for n in names if self.tokenizer_settings[n].method == "sage"]
 
     @model_validator(mode="after")
     def _pruning_can_be_done(self) -> Self:
         initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
         check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
-        names = (*self._sage_tokenizers(), *self.study_readings)
-        parameters = {n: self.sage_parameters(self.tokenizer_settings[n]) for n in names}
-        for name, own in parameters.items():
+        for name in (*self.tokenizers, *self.analysis.heuristics):
+            stanza = self.tokenizer_settings[name]
+            size = stanza.initial_size or initial
             try:
-                check_pruning(initial, settings_from(**own))
+                if stanza.method == "sage":
+                    check_pruning(size, settings_from(**self.sage_parameters(stanza)))
+                elif size < final:
+                    raise SettingError(
+                        "initial_size", f"{size} is below the final size, {final}; raise it"
+                    )
             except SettingError as error:
                 key = error.key.removeprefix("sage.")
                 raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
-        for name in self.studies.varied if self.studies.enabled else []:
-            for key, value in ((key, v) for key, values in self.studies.values for v in values):
-                varied = {"initial_size": initial, **parameters[name], key: value}
-                size = varied.pop("initial_size")
-                try:
-                    check_pruning(size, settings_from(**varied))
-                except SettingError as error:
-                    raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
+        return self
+
+    @model_validator(mode="after")
+    def _heuristics_have_one_seed(self) -> Self:
+        for name in self.analysis.heuristics:
+            if self.tokenizer_settings[name].seeds:
+                raise SettingError(
+                    f"tokenizer_settings.{name}.seeds",
+                    "a tokenizer of analysis.heuristics is built with one seed; leave it out",
+                )
         return self
 
     @model_validator(mode="after")

@@ -2,7 +2,7 @@
 
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
 run stays fast and every answer can be tested. What only one rule asks is next to that rule. What
-decides a vocabulary is in `vocabularies`, what studies compare in `run_studies`, what claims and
+decides a vocabulary is in `vocabularies`, what claims and
 report say of a run in `run_report`, what only figures and tables ask in `artefacts.shared`.
 """
 
@@ -28,10 +28,8 @@ from reproduction.sections import (
     Language,
     Task,
     Tokenizer,
-    Variant,
 )
 from sagevocab.kinds import check_external
-from sagevocab.presets import reading_settings
 
 Stanza = dict[str, Any]
 
@@ -52,11 +50,6 @@ def memory(megabytes: int) -> Callable[[Any, int], int]:
     continue after a time limit and need no more.
     """
     return lambda wildcards, attempt: megabytes * min(attempt, 2)
-
-
-def _variant(stanza: Tokenizer, **changed: int) -> Variant:
-    """Return a tokenizer of the studies: a reading with another seed or another number."""
-    return Variant(**{**stanza.model_dump(), **changed})
 
 
 @dataclass(frozen=True)
@@ -186,30 +179,6 @@ class Run:
         """Return the texts that a language's tokenizers are measured on: `train`, then domains."""
         return ["train", *(n for n in self.domains if self.domain(n).language == language)]
 
-    # --- Samples of the training corpora, which the studies take as texts of their own
-
-    @property
-    def readings(self) -> list[str]:
-        """Names of the tokenizers that the studies build on the samples."""
-        return self.config.studies.readings if self.study_languages else []
-
-    @cached_property
-    def study_languages(self) -> list[str]:
-        """Languages with studies."""
-        studies = self.config.studies
-        listed = studies.languages if studies.enabled and studies.readings else []
-        return [name for name in self.languages if name in listed]
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Training corpora and their samples by name: `en`, `en.sample1`."""
-        return [text for lang in self.languages for text in (lang, *self.samples_of(lang))]
-
-    def samples_of(self, language: str) -> list[str]:
-        """Return the names of the samples of a language's corpus."""
-        count = self.config.studies.samples if language in self.study_languages else 0
-        return [f"{language}.sample{number}" for number in range(1, count + 1)]
-
     # --- Sources
 
     @property
@@ -314,9 +283,8 @@ class Run:
         return self.config.tokenizers
 
     def tokenizer(self, name: str) -> Tokenizer:
-        """Return the stanza of a tokenizer, of the run or of its studies."""
-        own = self.studied.get(name) or self.reseeded.get(name)
-        return own or self.config.tokenizer_settings[name]
+        """Return the stanza of a tokenizer, or of one of its further seeds."""
+        return self.reseeded.get(name) or self.config.tokenizer_settings[name]
 
     @cached_property
     def reseeded(self) -> dict[str, Tokenizer]:
@@ -340,40 +308,6 @@ class Run:
             for one in (name, *(f"{name}.seed{n}" for n in self._later_seeds(self.tokenizer(name))))
         ]
 
-    @cached_property
-    def varied(self) -> dict[str, list[tuple[str, int]]]:
-        """Readings whose samples and numbers the studies vary -> (key, value), one at a time."""
-        studies, stanzas = self.config.studies, self.config.tokenizer_settings
-        values = [(key, value) for key, values in studies.values for value in values]
-        settings = {name: reading_settings(stanzas[name].reading) for name in self.readings}
-        return {
-            name: [
-                (key, value)
-                for key, value in values
-                if key != "retrain_every" or settings[name]["retrain"]
-            ]
-            for name in studies.varied
-            if name in settings
-        }
-
-    @cached_property
-    def studied(self) -> dict[str, Variant]:
-        """Stanzas of the studies' tokenizers: `printed.seed2`, `printed.prune_batch-50`.
-
-        They are a reading with each seed, and with the first seed and another number. Those of the
-        run have no dot in their names.
-        """
-        stanzas, seeds = self.config.tokenizer_settings, self.config.studies.seeds
-        return {
-            f"{name}.seed{seed}": _variant(stanzas[name], seed=seed)
-            for name in self.readings
-            for seed in seeds
-        } | {
-            f"{name}.{key}-{value}": _variant(stanzas[name], **{"seed": seeds[0], key: value})
-            for name, values in self.varied.items()
-            for key, value in values
-        }
-
     def of_method(self, *methods: str) -> list[str]:
         """Return the tokenizers that are built by one of `methods`."""
         return [name for name in self.tokenizers if self.tokenizer(name).method in methods]
@@ -381,21 +315,43 @@ class Run:
     def pruned_from_bpe(self, *methods: str) -> list[str]:
         """Return the tokenizers of some methods that are pruned from BPE's pieces.
 
-        They alone are in the claims, and in the tables and studies that set the paper's numbers
-        beside a run's: the paper prunes a BPE vocabulary (Section 4). What it says of the pieces
-        that BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary,
-        and prunings of another are no controls for it.
+        They alone are in the claims, and in the tables that set the paper's numbers beside a run's:
+        the paper prunes a BPE vocabulary of one size (Section 4). What it says of the pieces that
+        BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary, and
+        prunings of another are no controls for it.
         """
+        usual = self.config.vocabulary.initial_size
+        stanzas = {name: self.tokenizer(name) for name in self.of_method(*methods)}
         return [
             name
-            for name in self.of_method(*methods)
-            if self.tokenizer(name).initial_method == "bpe"
+            for name, stanza in stanzas.items()
+            if stanza.initial_method == "bpe" and stanza.initial_size in (None, usual)
         ]
 
     @property
     def sage_readings(self) -> list[str]:
         """Return the tokenizers that are SaGe, pruned from BPE's pieces by contexts."""
         return [n for n in self.pruned_from_bpe("sage") if not self.tokenizer(n).is_control]
+
+    @cached_property
+    def heuristics(self) -> dict[str, str]:
+        """Tokenizers that are a reading of SaGe without a heuristic -> that reading.
+
+        A reading is one of the run with the same settings but for `rerank_every` and
+        `retrain_every`. The claims compare what both prune; nothing else is made of them.
+        """
+        found = {}
+        for name in self.config.analysis.heuristics:
+            settings = self._without_schedule(name)
+            for other in self.sage_readings:
+                if other != name and self._without_schedule(other) == settings:
+                    found.setdefault(name, other)
+        return found
+
+    def _without_schedule(self, tokenizer: str) -> Stanza:
+        schedule = ("rerank_every", "retrain_every")
+        reading = self.tokenizer(tokenizer).reading
+        return {key: value for key, value in reading.items() if key not in schedule}
 
     @property
     def pruned(self) -> list[str]:

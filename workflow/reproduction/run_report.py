@@ -10,11 +10,7 @@ from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
-from reproduction.run_studies import builds
 from reproduction.vocabularies import start
-
-# Of the numbers that the studies vary, those that the paper speaks of (Section 3).
-_VARIED = ("rerank_every-1", "retrain_every-1")
 
 
 def report_run(run: Run) -> Stanza:
@@ -65,8 +61,7 @@ def claims_run(run: Run) -> Stanza:
         "seed": run.seed,
         "constructed": list(filter(run.is_constructed, run.tasks if run.models else [])),
         "names": run.names,
-        "study_languages": run.study_languages,
-        "studies": {name: studied for name in sage if (studied := _studied(run, name))},
+        "heuristics": run.heuristics,
         "morpheme_languages": run.morpheme_languages,
         "budget": run.model_budget if run.models else None,
     }
@@ -89,30 +84,6 @@ def _controls(run: Run) -> dict[str, list[str]]:
         control = run.tokenizer(name).method if name in run.simple_controls else name
         found.setdefault(control, []).extend(run.with_seeds([name]))
     return found
-
-
-def _studied(run: Run, tokenizer: str) -> Stanza | None:
-    """Return what the studies make of a tokenizer's reading: with each seed, and varied."""
-    reading = run.tokenizer(tokenizer).reading
-    same = [name for name in run.varied if run.tokenizer(name).reading == reading]
-    if not same:
-        return None
-    varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
-    return {
-        "seeds": builds(run, same[0]),
-        "varied": [f"{same[0]}.{change}" for change in _VARIED if change in varied],
-    }
-
-
-def claims_studies(run: Run) -> list[str]:
-    """Return the prunings of the studies that claims compare."""
-    path = "vocab/{lang}.sample1/{tok}/ablations.parquet"
-    return [
-        file
-        for studied in claims_run(run)["studies"].values()
-        for names in studied.values()
-        for file in run.files(path, lang=run.study_languages, tok=names)
-    ]
 
 
 def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
@@ -194,7 +165,6 @@ def changes(run: Run, usual: Configuration) -> list[Stanza]:
     stanzas = [f"tokenizer_settings.{name}" for name in known]
     sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec"]
     sections += ["analysis", "probes"]
-    studies = "studies" if run.readings else "studies.enabled"
     models = "lm" if run.models else "lm.enabled"
     both = run.config.model_dump(), usual.model_dump()
-    return changed_settings(*both, [*lines, *sections, *stanzas, studies, models])
+    return changed_settings(*both, [*lines, *sections, *stanzas, models])

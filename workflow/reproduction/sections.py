@@ -22,7 +22,6 @@ from sagevocab.fields import (
     PACKAGED,
     WIKIPEDIA,
     Count,
-    CountOrAll,
     Counts,
     Flag,
     InnerShare,
@@ -218,6 +217,7 @@ _PRUNES_NOTHING, _HAS_NO_SEED = "prunes nothing", "has no seed"
 _READ_BY = {
     "path": (("external",), "is not from elsewhere"),
     "initial": (PRUNED, _PRUNES_NOTHING),
+    "initial_size": (PRUNED, _PRUNES_NOTHING),
     "prune_batch": (PRUNED, _PRUNES_NOTHING),
     "seed": (SEEDED, _HAS_NO_SEED),
     "seeds": (SEEDED, _HAS_NO_SEED),
@@ -258,9 +258,12 @@ class Tokenizer(Section):
         "`{lang}` in it is replaced by the language."
     )
     initial: Literal["bpe", "unigram"] | None = optional(
-        "For `sage` and controls. The vocabulary that is pruned, of "
-        "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
-        "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
+        "For `sage` and controls. The vocabulary that is pruned: `bpe` (the paper's, if left out) "
+        "or `unigram`, UnigramLM's, which has no merges. Claims are about prunings of `bpe` alone."
+    )
+    initial_size: Count | None = optional(
+        "n·V, in place of `vocabulary.initial_size`, for prunings of BPE. Claims leave a tokenizer "
+        "of another size out; they are about all tokenizers of a run with that size."
     )
     preset: Annotated[Literal[*PRESETS] | None, _BY_ANY_NAME] = optional(
         "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
@@ -302,6 +305,10 @@ class Tokenizer(Section):
                 raise SettingError(key, f"method {self.method} {without}; leave it out")
         if self.initial == "unigram" and self.method == "swallowed":
             raise SettingError("initial", f"method {self.method} needs BPE's merges; leave it out")
+        if self.initial == "unigram" and self.initial_size:
+            raise SettingError(
+                "initial_size", "is for prunings of BPE; leave it out, or set initial: bpe"
+            )
         return self
 
     @property
@@ -341,13 +348,7 @@ class Tokenizer(Section):
         return f"{self.reading['preset']} ({shown})" if shown else self.reading["preset"]
 
 
-class Variant(Tokenizer):
-    """A tokenizer of the studies: a reading with another seed or another number."""
-
-    initial_size: Count | None = optional()
-
-
-# --- measurements and studies
+# --- measurements
 
 
 class Analysis(Section):
@@ -378,6 +379,12 @@ class Analysis(Section):
         1999,
         description="Random prunings among which the claims rank SaGe where word types decide; 0 "
         "for none. The smallest p-value is 2 / (1 + this number).",
+    )
+    heuristics: Names = Field(
+        [],
+        description="Tokenizers that are a reading of SaGe without a heuristic: with another "
+        "`rerank_every` or `retrain_every` than a tokenizer of the run. They are built for the "
+        "claims that compare what both prune, and for nothing else.",
     )
     ngram_lines: Counts = Field(
         [10_000, 100_000, 750_000],
@@ -426,54 +433,7 @@ class Figures(Section):
     )
 
 
-class StudyValues(Section):
-    """Values that the study of sensitivity sets, one at a time, beside those of the run."""
-
-    prune_batch: Counts = Field([], description="Of k.")
-    candidates: Counts = Field([], description="Of M.")
-    rerank_every: Counts = Field([], description="Of m.")
-    retrain_every: Counts = Field([], description="Of l; for readings that retrain.")
-    initial_size: Counts = Field([], description="Of n·V.")
-
-
 PAPER_LANGUAGES = ["en", "tr"]
-
-
-class Studies(Section):
-    """Experiments on the method, on seeded samples of the training corpora; many vocabularies."""
-
-    enabled: Flag = Field(False, description="Whether `all` makes them.")
-    languages: Names = Field(
-        PAPER_LANGUAGES,
-        description="Of the run's languages, those whose corpora are sampled; each costs as many "
-        "vocabularies again.",
-    )
-    lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
-    word2vec_lines: CountOrAll = Field(
-        "all", description="Of a sample, the lines that embeddings are trained on."
-    )
-    word2vec_trainer: Literal["gensim", "blocks"] = Field(
-        "blocks", description="What trains embeddings on samples, in place of `word2vec.trainer`."
-    )
-    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
-        [1, 2, 3],
-        description="Seeds of the embeddings and of the samples of `loss_lines`; each makes every "
-        "reading once.",
-    )
-    samples: Count = Field(
-        3,
-        description="Samples of the corpus that the study of stability compares; the other studies "
-        "take the first.",
-    )
-    readings: Names = Field(
-        [],
-        description="Readings of the loss to compare: tokenizers of method `sage`, each with a "
-        "stanza in `tokenizer_settings`. They need not be in `tokenizers`.",
-    )
-    varied: Names = Field(
-        [], description="Of the readings, those whose stability and sensitivity are measured."
-    )
-    values: StudyValues = section(StudyValues)
 
 
 # --- tasks and language models

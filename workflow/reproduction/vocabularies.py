@@ -1,7 +1,7 @@
 """What decides a vocabulary of a run: its settings, what it is pruned from, where it starts.
 
-A text is a training corpus (`en`) or a sample of it (`en.sample1`); a tokenizer is one of the run
-or of its studies.
+A tokenizer is one of the run, one of its further seeds (`sage.seed2`), or a reading of SaGe without
+a heuristic, which only the claims compare.
 """
 
 from __future__ import annotations
@@ -45,27 +45,18 @@ def control_parameters(run: Run, tokenizer: str) -> Stanza:
 
 def initial_size(run: Run, tokenizer: str) -> int:
     """Return the size of the vocabulary that a tokenizer is pruned from."""
-    usual = run.config.vocabulary.initial_size
-    return getattr(run.tokenizer(tokenizer), "initial_size", None) or usual
+    return run.tokenizer(tokenizer).initial_size or run.config.vocabulary.initial_size
 
 
-def initial(run: Run, text: str, tokenizer: str, name: str) -> str:
+def initial(run: Run, language: str, tokenizer: str, name: str) -> str:
     """Return a file of the vocabulary that a tokenizer is pruned from."""
-    return run.result(f"vocab/{text}/{_initial_name(run, tokenizer)}/{name}")
+    return run.result(f"vocab/{language}/{_initial_name(run, tokenizer)}/{name}")
 
 
 def _initial_name(run: Run, tokenizer: str) -> str:
     size = initial_size(run, tokenizer)
     other = "" if size == run.config.vocabulary.initial_size else f".{size}"
     return f"{run.tokenizer(tokenizer).initial_method}_initial{other}"
-
-
-def word2vec(run: Run, text: str) -> Stanza:
-    """Return the settings of the embeddings that are trained on a text."""
-    settings, studies = run.section("word2vec"), run.config.studies
-    if text in run.languages:
-        return settings
-    return settings | {"lines": studies.word2vec_lines, "trainer": studies.word2vec_trainer}
 
 
 def contexts(run: Run, tokenizer: str) -> str:
@@ -76,7 +67,7 @@ def contexts(run: Run, tokenizer: str) -> str:
 def start(run: Run, tokenizer: str) -> str:
     """Return the name of the embeddings that a SaGe tokenizer starts from.
 
-    It says all that decides them beside the text, so tokenizers that start alike share them.
+    It says all that decides them beside the language, so tokenizers that start alike share them.
     """
     seed = sage_parameters(run, tokenizer)["seed"]
     decoder = reading_settings(run.tokenizer(tokenizer).reading)["decoder"]
@@ -84,8 +75,8 @@ def start(run: Run, tokenizer: str) -> str:
     return f"{_initial_name(run, tokenizer)}.{decoder}{shuffled}.seed{seed}"
 
 
-def embeddings(run: Run, text: str, tokenizer: str) -> str | list[str]:
+def embeddings(run: Run, language: str, tokenizer: str) -> str | list[str]:
     """Return the embeddings that a SaGe tokenizer starts from; none where they are zero."""
     if contexts(run, tokenizer) == "zero":
         return []
-    return run.result(f"embeddings/{text}/{start(run, tokenizer)}.npz")
+    return run.result(f"embeddings/{language}/{start(run, tokenizer)}.npz")

@@ -13,7 +13,6 @@
 #        analysis/{lang}/vectors/{tok}.npz       skip-gram vectors of the pieces, by seed
 #        analysis/{lang}/probes/{tok}/{task}.parquet   what probes answer: split, example, label (or
 #                                                tags), pieces, and vectors_1 and so on, by seed
-#        analysis/{lang}/readings.json           claims and quantities of the studies' readings
 #        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given;
 #                                                word by word in {tok}.parquet
 # Steps: segment each word type once, then count over the sequence of types
@@ -21,23 +20,18 @@
 
 # To count takes seconds, about as long as a process needs to start: one job counts on one text what
 # is wanted together, and no figure waits for vocabularies that it does not show.
-OF_READINGS = [build for name in run.readings for build in builds(run, name)]
-SAMPLES = [text for text in run.texts if text not in run.languages]
 # The simple controls that figures show as thin lines, and what no figure of fertility shows.
 THIN = [tok for tok in run.simple_controls if tok not in run.compared]
 OTHERS = [tok for tok in run.tokenizers if tok not in (*run.compared, *THIN)]
-# Name of a group -> its tokenizers, and the training corpora or samples in whose texts they count.
+# Name of a group -> its tokenizers.
 COUNTED = {
-    "compared": (run.compared, run.languages),
-    "thin": (THIN, run.languages),
-    "others": (OTHERS, run.languages),
-    "seeds": ([tok for tok in run.pruned if tok in run.reseeded], run.languages),
-    "sampled_bpe": (["bpe"], SAMPLES),
-    "readings": (OF_READINGS, SAMPLES),
-    "varied": ([tok for tok in run.studied if tok not in OF_READINGS], SAMPLES),
+    "compared": run.compared,
+    "thin": THIN,
+    "others": OTHERS,
+    "seeds": [tok for tok in run.pruned if tok in run.reseeded],
 }
 
-for group, (tokenizers, trained_on) in COUNTED.items():
+for group, tokenizers in COUNTED.items():
     if not tokenizers:
         continue
 
@@ -60,7 +54,7 @@ for group, (tokenizers, trained_on) in COUNTED.items():
         benchmark:
             result(f"benchmarks/count_pieces/{{lang}}.{{corpus}}.{group}.tsv")
         wildcard_constraints:
-            lang=any_of(trained_on),
+            lang=any_of(run.languages),
         conda:
             "../../envs/analyse.yaml"
         resources:
@@ -219,29 +213,3 @@ rule probe_task:
         code=code_of("probe_task.py"),
     script:
         "../scripts/probe_task.py"
-
-
-rule assess_readings:
-    """The paper's claims and the key quantities of every reading with every seed, in a language."""
-    input:
-        measured=lambda wildcards: readings_files(run, wildcards.lang),
-        paper=resource("paper_values.yaml"),
-    output:
-        readings=result("analysis/{lang}/readings.json"),
-    log:
-        result("logs/assess_readings/{lang}.log"),
-    benchmark:
-        result("benchmarks/assess_readings/{lang}.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=120,
-    params:
-        **readings_runs(run),
-        builds=[(name, seed) for name in run.readings for seed in run.config.studies.seeds],
-        window=run.config.analysis.windows[0],
-        state_dir=state("readings/{lang}"),
-        code=code_of("assess_readings.py"),
-    script:
-        "../scripts/assess_readings.py"

@@ -1,5 +1,5 @@
-# The figures and tables of the paper, of its appendix and of the studies: a rule of each function
-# in workflow/reproduction/artefacts.
+# The figures and tables of the paper and of its appendix: a rule of each declaration in
+# workflow/reproduction/artefacts.
 #
 # In:    what the decorator of the function names
 # Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md, where NAME
@@ -7,7 +7,7 @@
 # Steps: the function reads, and draws or writes
 
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
-# of: intrinsic, downstream, studies or, for what is in none of these, paper.
+# of: intrinsic, downstream or, for what is in neither of these, paper.
 ARTEFACTS = {one.name: one.part_of(run) for one in registered(run) if one.is_in(run)}
 # What needs more than a run can say: table_costs adds up time and memory of all rules before.
 BENCHMARKS = [Path(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark]

@@ -104,7 +104,6 @@ try:
     from reproduction.run_report import (
         changes,
         claims_run,
-        claims_studies,
         random_prunings,
         reference_command,
         reference_tasks,
@@ -112,7 +111,6 @@ try:
         report_run,
         texts,
     )
-    from reproduction.run_studies import builds, readings_files, readings_runs, study_files
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
     from reproduction.vocabularies import (
         COUNTS,
@@ -121,7 +119,6 @@ try:
         initial,
         sage_parameters,
         trained,
-        word2vec,
     )
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
@@ -248,10 +245,8 @@ def external_files(wildcards):
     return [str(file) for file in files if file.is_file()]
 
 
-def word2vec_threads(wildcards):
-    """The threads that train embeddings on a text; gensim repeats itself with one."""
-    settings = word2vec(run, wildcards.lang)
-    return 2 if settings["trainer"] == "blocks" else settings["workers"]
+# Threads that train embeddings; gensim repeats itself with one.
+WORD2VEC_THREADS = 2 if run.config.word2vec.trainer == "blocks" else run.config.word2vec.workers
 
 
 def free(section, *keys):
@@ -402,14 +397,14 @@ onerror:
 
 
 wildcard_constraints:
-    lang=any_of(run.texts),
+    lang=any_of(run.languages),
     tok=any_of(
         [
             *run.tokenizers,
             *trained(run, "bpe"),
             *trained(run, "unigram"),
             *run.reseeded,
-            *run.studied,
+            *run.heuristics,
         ]
     ),
     domain=any_of(run.domains),

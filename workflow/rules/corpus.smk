@@ -4,7 +4,6 @@
 # Out:   corpus/{lang}.sentences.txt.zst      every clean sentence, in the source's order
 #        corpus/{lang}.txt.zst                the seeded sample that everything is trained on
 #        corpus/{lang}.heldout.txt.zst        lines kept out of all training
-#        corpus/{lang}.sample{number}.txt.zst samples of the sample: texts of the studies
 #        corpus/domains/{domain}.txt.zst
 #        corpus/{lang}.{corpus}.words.npz     a text as its word types and the sequence of them
 #        tasks/{task}/{split}.parquet         text, text_pair, label; or tokens, tags (IOB2)
@@ -63,31 +62,6 @@ rule sample_corpus:
         code=code_of("sample_corpus.py"),
     script:
         "../scripts/sample_corpus.py"
-
-
-rule sample_again:
-    """A seeded sample of a training corpus: a text of its own, from which the studies build."""
-    input:
-        lines=result("corpus/{lang}.txt.zst"),
-    output:
-        lines=result("corpus/{lang}.sample{number}.txt.zst"),
-    log:
-        result("logs/sample_again/{lang}.sample{number}.log"),
-    benchmark:
-        result("benchmarks/sample_again/{lang}.sample{number}.tsv")
-    wildcard_constraints:
-        lang=any_of(run.languages),
-    conda:
-        "../../envs/corpus.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
-    params:
-        lines=run.config.studies.lines,
-        seed=lambda wildcards: run.seed + int(wildcards.number),
-        code=code_of("sample_again.py"),
-    script:
-        "../scripts/sample_again.py"
 
 
 rule extract_domain:

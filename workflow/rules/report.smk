@@ -24,7 +24,7 @@ JUDGED = [*run.of_method("bpe"), *run.pruned]
 DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
 OF_FINDINGS = ["figure_controls", "figure_learning_curves", "table_overlap", "table_tokenizers"]
-OF_FINDINGS += ["table_readings", "table_stability", "table_costs"]
+OF_FINDINGS += ["table_costs"]
 FINDINGS_FIGURES = [name for name in OF_FINDINGS if name in FIGURES]
 FINDINGS_TABLES = [name for name in OF_FINDINGS if name in TABLES]
 
@@ -84,7 +84,9 @@ rule build_claims:
             "analysis/{lang}/morphology/{tok}.parquet", lang=run.morpheme_languages, tok=JUDGED
         ),
         random=run.files("analysis/{lang}/random_prunings.parquet") if random_prunings(run) else [],
-        studies=claims_studies(run),
+        # What SaGe prunes without its heuristics.
+        heuristics=run.files("vocab/{lang}/{tok}/ablations.parquet", tok=run.heuristics),
+        ablations=run.files("vocab/{lang}/{tok}/ablations.parquet", tok=run.pruned),
         scores=run.score_files(run.tasks),
         curves=flat(curve_files(run, run.model_languages)) + training_logs(run, run.model_languages),
         predictions=run.score_files(run.tasks, "predictions.parquet"),

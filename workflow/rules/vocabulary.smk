@@ -1,7 +1,6 @@
 # Vocabularies (paper, Section 3) and their export as Hugging Face folders.
 #
 # In:    corpus/{lang}.train.words.npz, the training lines as word types.
-#        {lang} is a training corpus (`en`) or a sample of it (`en.sample1`)
 # Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes; bpe_initial.{size} of others
 #        vocab/{lang}/unigram_initial/  UnigramLM's, for those of `initial: unigram`
 #        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt;
@@ -236,14 +235,14 @@ rule train_embeddings:
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
-    threads: word2vec_threads
+    threads: WORD2VEC_THREADS
     resources:
         mem_mb=memory(8000),
         runtime=480,
     params:
         decoder="{decoder}",
         contexts=lambda wildcards: wildcards.contexts.removeprefix(".") or "real",
-        word2vec=lambda wildcards: word2vec(run, wildcards.lang),
+        word2vec=run.section("word2vec"),
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}"),
         artefact=result("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz"),
@@ -269,7 +268,7 @@ rule build_sage:
     benchmark:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
+        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.heuristics]),
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -279,7 +278,7 @@ rule build_sage:
         runtime=480,
     params:
         sage=lambda wildcards: sage_parameters(run, wildcards.tok),
-        word2vec=lambda wildcards: word2vec(run, wildcards.lang),
+        word2vec=run.section("word2vec"),
         words=run.word_settings,
         state_dir=state("sage/{lang}/{tok}"),
         artefact=result("vocab/{lang}/{tok}"),

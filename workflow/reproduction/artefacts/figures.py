@@ -1,4 +1,4 @@
-"""The paper's figures (Sections 3 to 5) and those of the studies, in the order of the report."""
+"""The paper's figures (Sections 3 to 5), in the order of the report."""
 
 from __future__ import annotations
 
@@ -293,25 +293,5 @@ declare(
     reads={
         "panels": Read(curve_files, whole="paper.curves.read_curves"),
         "causal": Read(causal_files, whole="paper.causal.read_causal"),
-    },
-)
-declare(
-    "figure_rankings",
-    "paper",
-    "figures.figure_rankings",
-    """How stable the ranking of the ablation losses is: Spearman's correlation of two rankings, by
-    the number of pruning iterations between them. A point is the mean over all pairs of rankings at
-    that distance; its band reaches from the lowest to the highest pair and is no confidence
-    interval. The paper says that the list "stays relatively stable over dozens of iterations"
-    (Section 3). We take that to hold where the mean over all pairs on or right of the upright grey
-    line reaches the level grey line.
-    """,
-    tokenizers=lambda run: run.sage_readings,
-    settings={"labels": lambda run: run.labels(ordered_tokenizers(run))},
-    reads={
-        "panels": Read(
-            "analysis/{lang}/train/{tok}/rankings.parquet", each="analysis.vocabulary.read_rankings"
-        ),
-        "stable": Read(paper_values, whole="paper.studies.stable_ranking"),
     },
 )

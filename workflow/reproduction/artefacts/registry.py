@@ -65,7 +65,7 @@ class Artefact:
     """A figure or a table.
 
     function: what makes it, by its name below `reproduction`. target: the target that it is a part
-    of, besides `all` and `paper`: intrinsic, downstream, studies, or paper for none of these.
+    of, besides `all` and `paper`: intrinsic, downstream, or paper for neither of these.
     caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
     where there are languages, and tokenizers if it asks for some. legend: the tokenizers whose
@@ -201,7 +201,7 @@ def declare(
     )
 
 
-def _declarations() -> dict[str, Artefact]:
+def declarations() -> dict[str, Artefact]:
     """Return what `figures` and `tables` beside this module declare, by name."""
     for module in ("figures", "tables"):
         import_module(f"reproduction.artefacts.{module}")
@@ -210,7 +210,7 @@ def _declarations() -> dict[str, Artefact]:
 
 def registered(run: Run) -> Iterator[Artefact]:
     """Yield every figure and table that a run can have, in the order of their declarations."""
-    for name, one in _declarations().items():
+    for name, one in declarations().items():
         if one.of_domains:
             base = name.removesuffix("domain")
             yield from (replace(one, name=f"{base}{text}", domain=text) for text in run.domains)
@@ -220,7 +220,7 @@ def registered(run: Run) -> Iterator[Artefact]:
 
 def declared(name: str) -> Artefact:
     """Return what is declared of a figure or a table, or of all domains' like it."""
-    known = _declarations()
+    known = declarations()
     if name in known:
         return known[name]
     of_domains = (one for one in known.values() if one.of_domains)

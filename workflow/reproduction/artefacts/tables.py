@@ -1,11 +1,10 @@
-"""The tables of the paper, of its appendix and of the studies, in the order of the report."""
+"""The tables of the paper and of its appendix, in the order of the report."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from reproduction import run_studies as studies
 from reproduction.artefacts.registry import Read, Run, artefact_files, declare, paper_values
 from reproduction.artefacts.shared import (
     NGRAMS,
@@ -563,66 +562,8 @@ declare(
                 *run.analysis_files(run.tokenizers, "summary.json"),
                 *run.model_files(),
                 *run.score_files(run.tasks),
-                *studies.study_files(run),
             ],
             is_passed=False,
         )
     },
-)
-declare(
-    "table_readings",
-    "studies",
-    "tables_studies.table_readings",
-    """What each reading of the ablation loss reproduces, and what it changes. The paper's text has
-    the total loss over the corpus, context vectors of their own and a greedy decoder; the program
-    that was released has a mean over lines, one matrix for targets and contexts, and the merges.
-    Each reading is made on one seeded sample of each training corpus with several seeds and judged
-    by the paper's own statements, as the claims of this run are; the presets stand below at full
-    size, from the run's own vocabularies. The last columns are what a language model would notice:
-    the length of its sequences, words kept whole or cut to pieces, and contexts per occurrence.
-    Everything is segmented greedily. The CSV names every setting, and has every claim's verdict
-    with every seed. The paper has no such table.
-    """,
-    languages=lambda run: run.study_languages,
-    settings={"readings": studies.reading_rows},
-    reads={
-        "assessments": Read("analysis/{lang}/readings.json", each="paper.studies.read_assessment")
-    },
-)
-declare(
-    "table_stability",
-    "studies",
-    "tables_studies.table_stability",
-    """How much of a vocabulary stays the same with another seed or another sample of the corpus.
-    SaGe is shown in its presets, beside BPE, which has no seed. Shares are of all pieces and of the
-    pruned ones. The note below the table gives the share that two random prunings have in common.
-    The paper has no such table.
-    """,
-    when=lambda run: run.varied,
-    settings={
-        "rows": studies.stability_rows,
-        "sizes": lambda run: [
-            run.config.vocabulary.initial_size,
-            run.config.vocabulary.final_size,
-        ],
-    },
-    reads={"vocabularies": Read(studies.stability_files, is_passed=False)},
-)
-declare(
-    "table_sensitivity",
-    "studies",
-    "tables_studies.table_sensitivity",
-    """What the vocabulary becomes when one setting is another than the paper's: batch (k),
-    candidates (M), batches from one ranking to the next (m), rankings from one training of the
-    embeddings to the next (l), and the size of the initial vocabulary (n·V). "Another seed" is the
-    yardstick: what a change of nothing but the random numbers does. The paper has no such table.
-    """,
-    when=lambda run: any(run.varied.values()),
-    settings={
-        "study": studies.sensitivity_run,
-        "rows": studies.sensitivity_rows,
-        "titles": lambda run: language_titles(run, run.languages),
-        "window": lambda run: run.config.analysis.windows[0],
-    },
-    reads={"builds": Read(studies.sensitivity_files, is_passed=False)},
 )

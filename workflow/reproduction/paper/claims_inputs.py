@@ -37,7 +37,7 @@ TRAIN = "train"
 class Results:
     """What a run has measured and where it is, by its settings as far as claims need them.
 
-    `run_report.claims_run` tells it of a whole run, `run_studies.readings_runs` of the studies.
+    Built by `run_report.claims_run`.
     """
 
     folder: Path | str  # results/{run}
@@ -46,8 +46,6 @@ class Results:
     seed: int
     # Language, domain or task -> what it is called.
     names: Mapping[str, str] = field(default_factory=dict)
-    # `.sample1` for what was made of that sample of each training corpus.
-    sample: str = ""
 
     domains: Mapping[str, str] = field(default_factory=dict)  # name -> language
     paper_texts: Collection[tuple[str, str]] = ()  # language and corpus of those the paper names
@@ -57,10 +55,8 @@ class Results:
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # SaGe tokenizer -> name of the embeddings that it starts from.
     starts: Mapping[str, str] = field(default_factory=dict)
-    # SaGe tokenizer -> what the studies make of the same reading on a sample of each training
-    # corpus: `seeds`, its builds with each seed, and `varied`, with the first and another number.
-    studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    study_languages: Collection[str] = ()
+    # Reading of SaGe without a heuristic -> the SaGe tokenizer that it is.
+    heuristics: Mapping[str, str] = field(default_factory=dict)
     # Control -> its vocabularies, pruned without contexts; one a seed.
     controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
     random_prunings: int = 0  # how many SaGe is ranked among
@@ -91,7 +87,7 @@ class Results:
 
     def vocabulary(self, language: str, tokenizer: str) -> Path:
         """Return the folder with a tokenizer's `pieces.txt`."""
-        return self.path("vocab", f"{language}{self.sample}", tokenizer)
+        return self.path("vocab", language, tokenizer)
 
     def initial(self, language: str) -> Path:
         """Return the folder with the `pieces.txt` that SaGe starts from."""
@@ -99,11 +95,11 @@ class Results:
 
     def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
         """Return the folder with the measurements of a tokenizer on a corpus."""
-        return self.path("analysis", f"{language}{self.sample}", corpus, tokenizer)
+        return self.path("analysis", language, corpus, tokenizer)
 
     def words(self, language: str, corpus: str) -> Path:
         """Return the file of a corpus as word types, which no tokenizer changes."""
-        return self.path("corpus", f"{language}{self.sample}.{corpus}.words.npz")
+        return self.path("corpus", f"{language}.{corpus}.words.npz")
 
 
 @dataclass(frozen=True)
@@ -178,29 +174,22 @@ class Case:
             for text, own in zip((domain, train), draws, strict=True)
         )
 
-    def study_losses(self, key: str, value: int) -> tuple[list[pd.Series], pd.Series]:
-        """Return what the studies prune with each seed, and with the first and another number.
-
-        By piece: its loss when it was pruned.
-        """
-        builds = self.run.studies.get(self.tokenizer)
-        if not builds:
-            raise NotMeasurableError("config key studies has no such reading in `varied`")
-        other = [name for name in builds["varied"] if name.endswith(f".{key}-{value}")]
-        if not other:
+    def heuristic_losses(self, tokenizer: str) -> tuple[list[pd.Series], pd.Series]:
+        """Return what each seed prunes, and a reading that lacks a heuristic: losses by piece."""
+        seeds = [self.tokenizer, *self.run.further_seeds.get(self.tokenizer, ())]
+        if self.run.heuristics.get(tokenizer) != self.tokenizer or len(seeds) < 2:
             raise NotMeasurableError(
-                f"the studies build no such tokenizer: config key studies.values.{key} has no "
-                f"{value}, or the reading never does this"
+                f"config key analysis.heuristics has no {tokenizer} that repeats this tokenizer "
+                "with several seeds"
             )
-        language = _known(self._language(), self.run.study_languages, "studies.languages")
-        folder = self.run.path("vocab", f"{language}.sample1")
-        *seeds, varied = (
+        folder = self.run.path("vocab", self._language())
+        *found, other = (
             read_parquet(folder / name / "ablations.parquet", ["piece", "loss"]).set_index("piece")[
                 "loss"
             ]
-            for name in (*builds["seeds"], *other)
+            for name in (*seeds, tokenizer)
         )
-        return seeds, varied
+        return found, other
 
     def boundaries(self, tokenizer: str) -> pd.DataFrame:
         """Return a tokenizer's boundaries and those between morphemes, word by word of a list."""

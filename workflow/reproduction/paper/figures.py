@@ -8,7 +8,6 @@ functions on other panels.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -17,7 +16,6 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
-from reproduction.analysis.vocabulary import rank_correlations
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.style import (
     GREY,
@@ -35,7 +33,6 @@ from reproduction.paper.style import (
     tokenizer_styles,
     whole_numbers,
 )
-from sagevocab.errors import UserError
 
 MOST_SUBWORDS = 8  # words of this many subwords or more share the last group
 RATIO_BINS = 20
@@ -258,51 +255,6 @@ def figure_domains(
         for axes, name in zip(grid[-1], below, strict=True):
             axes.set_xlabel(name)
         legend_above(figure, _bar_and_control_handles(styles, thin))
-
-
-def figure_rankings(
-    panels: Neighbours, *, labels: Sequence[str], stable: tuple[int, float], **files: Files
-) -> None:
-    """Draw the rank correlation of the losses against the distance of the rankings.
-
-    A panel a language, a line a SaGe tokenizer: the mean over the pairs of rankings that far
-    apart, with a band from the lowest to the highest. Thin lines: the claim calls a ranking
-    `stable` that correlates so much at such a distance (iterations, correlation).
-    panels: frames of iteration, piece, loss. labels: of all tokenizers of the run.
-    Source: paper, Section 3 ("relatively stable over dozens of iterations").
-    """
-    if not any(panels.values()):
-        raise UserError(
-            "config key tokenizers: figure_rankings needs one of method sage; list sage or "
-            "sage_released"
-        )
-    styles = tokenizer_styles(labels)
-    with drawing([2.3], len(panels), sharey=True, **files) as (figure, grid):
-        for axes, panel in zip(grid[0], panels.values(), strict=True):
-            for label, rankings in panel.items():
-                _draw_correlations(axes, rank_correlations(rankings), styles[label])
-            axes.axvline(stable[0], **_BOUND)
-            axes.axhline(stable[1], **_BOUND)
-            axes.set_xlim(left=0)
-        axes = grid[0, 0]
-        axes.annotate(f"≥ {stable[1]:g}", (0, stable[1]), (3, 2), textcoords="offset points")
-        axes.set_ylabel("Spearman's correlation\nof the losses")
-        axes.set_ylim(min(_RANKINGS_FROM, math.floor(20 * axes.get_ylim()[0]) / 20), 1.005)
-        name_panels(grid[0], panels)
-        claim = "claim: {} iterations apart or more, at least {:g}".format(*stable)
-        drawn = {
-            label: styles[label] for label in dict.fromkeys(k for p in panels.values() for k in p)
-        }
-        label_below(figure, "Distance of two rankings (pruning iterations)")
-        legend_above(figure, [*curve_handles(drawn), Line2D([], [], label=claim, **_BOUND)])
-
-
-def _draw_correlations(axes: Axes, correlations: pd.DataFrame, style: TokenizerStyle) -> None:
-    by_distance = correlations.dropna().astype(float).groupby("distance")["correlation"]
-    means = by_distance.mean()  # of nothing, where a short pruning has one ranking
-    ends = (by_distance.min(), by_distance.max())
-    axes.fill_between(means.index, *ends, color=style.colour, alpha=0.18, linewidth=0)
-    axes.plot(means.index, means, marker=".", markersize=4, **style.curve)
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:

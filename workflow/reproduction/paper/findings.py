@@ -285,7 +285,7 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
-    environment.filters |= {"where": where, "closest": closest}
+    environment.filters |= {"where": where}
     environment.filters |= {"most_common": most_common}
     environment.filters |= {"met_by_a_control": met_by_a_control}
     environment.filters |= {"met_by_no_control": met_by_no_control}
@@ -330,11 +330,6 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "percent": _percent,
     "plain": _plain,
 }
-
-
-def closest(rows: Sequence[Row]) -> Row:
-    """Return the row of `table_readings` whose mean is closest to the paper's value."""
-    return min(rows, key=lambda row: abs(row["mean"] - float(row["paper"])))
 
 
 def most_common(names: Sequence[str]) -> str | _Missing:

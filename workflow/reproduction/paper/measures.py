@@ -33,7 +33,7 @@ FAMILIES = {
 # language has WORDS too.
 TYPES, COUNTS, WORDS = "word types", "counts", "segmented words"
 RANKINGS = "rankings of the losses"
-STUDIES, MODELS, CLOCKS = "studies", "models", "clocks"
+HEURISTICS, MODELS, CLOCKS = "heuristics", "models", "clocks"
 
 
 class NotMeasurableError(Exception):

@@ -36,8 +36,8 @@ from reproduction.paper import intervals
 from reproduction.paper.claims_inputs import TRAIN, Case
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import (
+    HEURISTICS,
     RANKINGS,
-    STUDIES,
     TYPES,
     WORDS,
     Measurement,
@@ -153,39 +153,38 @@ def ranking_stability(case: Case, *, iterations: int) -> Measurement:
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
-@measure(reads=STUDIES)
-def change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
-    """Share of the pruned pieces that another number leaves, minus what another seed leaves."""
-    return _beyond_seeds(case, key, value, lambda one, other: common_share(one.index, other.index))
+@measure(reads=HEURISTICS)
+def change_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
+    """Share of the pruned pieces that a build without a heuristic prunes, too, minus of seeds."""
+    return _beyond_seeds(case, tokenizer, lambda one, other: common_share(one.index, other.index))
 
 
-@measure(reads=STUDIES)
-def loss_change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
-    """Correlation of the losses of pruned pieces under another number, minus that of seeds."""
-    return _beyond_seeds(case, key, value, lambda one, other: one.corr(other, method="spearman"))
+@measure(reads=HEURISTICS)
+def loss_change_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
+    """Correlation of the losses of pruned pieces without a heuristic, minus that of seeds."""
+    return _beyond_seeds(case, tokenizer, lambda one, other: one.corr(other, method="spearman"))
 
 
-@measure(reads=STUDIES)
-def loss_error_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
+@measure(reads=HEURISTICS)
+def loss_error_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
     """Median relative error of these losses, minus that of seeds; a loss of 0 has none."""
     return _beyond_seeds(
         case,
-        key,
-        value,
+        tokenizer,
         lambda one, other: float(((other - one) / one[one != 0]).abs().median()),
     )
 
 
 def _beyond_seeds(
-    case: Case, key: str, value: int, compare: Callable[[pd.Series, pd.Series], float]
+    case: Case, tokenizer: str, compare: Callable[[pd.Series, pd.Series], float]
 ) -> Measurement:
-    """Compare the pruned pieces' losses of the first seed with those under another number.
+    """Compare the pruned pieces' losses of the first seed with those without a heuristic.
 
     The interval is Student's for one more value among those of every two seeds.
     """
-    seeds, varied = case.study_losses(key, value)
+    seeds, other = case.heuristic_losses(tokenizer)
     spread = [compare(*pair) for pair in combinations(seeds, 2)]
-    return intervals.beyond_spread(compare(seeds[0], varied), spread, len(seeds))
+    return intervals.beyond_spread(compare(seeds[0], other), spread, len(seeds))
 
 
 @measure()

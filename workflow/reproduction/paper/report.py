@@ -58,7 +58,6 @@ TITLES = {
     "figure_tokenizers": "All tokenizers, three measures",
     "figure_ngrams": "N-grams of pieces on held-out lines",
     "figure_evidence": "Every tokenizer beside BPE, by several methods",
-    "figure_rankings": "How stable the ranking of losses is",
     "table_controls": "Main statements beside pruning at random",
     "table_overlap": "Contexts or counts: pieces pruned in common",
     "table_examples": "Sentences under both tokenizers",
@@ -76,9 +75,6 @@ TITLES = {
     "table_evidence": "Every tokenizer beside BPE, by several methods, in numbers",
     "table_learning_curves": "Where the learning curves end",
     "table_costs": "Time and memory",
-    "table_readings": "Readings of the loss, in numbers",
-    "table_stability": "Other seeds and other samples",
-    "table_sensitivity": "Other settings of the algorithm",
 }
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE

@@ -21,8 +21,6 @@ from reproduction.paper.inputs import (
 from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
-STUDIED = ", studies"  # after the names of rules that the studies run too
-
 # --- frequencies
 
 
@@ -235,7 +233,6 @@ def table_costs(
     Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
     """
     jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
-    stages = [*stages, *(f"{stage}{STUDIED}" for stage in stages)]
     of = {name: _jobs_of(jobs, name, starts.get(name)) for name in tokenizers}
     rows = [_stage_row(jobs, stage, of) for stage in stages if stage in set(jobs["rule"])]
     vocabularies = [_vocabulary_row(jobs, code, languages[code], of) for code in languages]
@@ -256,8 +253,7 @@ def read_benchmarks(
 ) -> pd.DataFrame:
     """Return rule, job, language, tokenizer, seconds, memory (MB): one row a job of the stages.
 
-    Language and tokenizer are found among the job's wildcards; empty where it has none. Jobs of the
-    studies, which work on samples of a corpus, are rows of their own.
+    Language and tokenizer are found among the job's wildcards; empty where it has none.
     """
     jobs = []
     for path in sorted(Path(folder).rglob("*.tsv")):
@@ -265,13 +261,12 @@ def read_benchmarks(
         if rule not in stages:
             continue
         names = [name for part in wildcards for name in part.split(".")]
-        studied = names[1:] and re.fullmatch("sample[0-9]+", names[1])
         jobs.append(
             {
-                "rule": f"{rule}{STUDIED}" if studied else rule,
+                "rule": rule,
                 "job": "/".join(wildcards),
                 "language": next((name for name in names if name in languages), None),
-                "tokenizer": None if studied else _tokenizer_of(names, tokenizers),
+                "tokenizer": _tokenizer_of(names, tokenizers),
                 **_read_benchmark(path),
             }
         )
