@@ -134,11 +134,9 @@ def test_no_line_breaks_inside_a_number_of_a_sentence():
 def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     bpe = pd.Series({"es": 90, "the": 500, "og": 30, "a": 10})
     sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
-    printed = {"English": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
-    panels = {"English": {"BPE": bpe, "SaGe": sage}}
-    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=["The end."]).write(
-        **outputs
-    )
+    printed = {"frequency_pieces": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
+    panels, shown = {"English": {"BPE": bpe, "SaGe": sage}}, {"languages": {"en": "English"}}
+    tables.table_frequencies(panels, printed, **shown, top=2, notes=["The end."]).write(**outputs)
     assert text_of(outputs, "md").endswith(" The end.\n")
     rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
     assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
@@ -167,7 +165,7 @@ def test_settings_are_beside_the_papers_and_then_our_own(outputs):
         "tokenizer_settings": {"sage": {"preset": "printed"}},
     }
     paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
-    tables.table_hyperparameters(settings, stage="vocabulary", paper=paper).write(**outputs)
+    tables.table_hyperparameters(settings, stage="vocabulary", paper=VALUES).write(**outputs)
     rows = {row["setting"]: row for row in rows_of(outputs)}
     assert list(rows)[: len(paper)] == [row["key"] for row in paper]
     assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
@@ -179,7 +177,7 @@ def test_settings_are_beside_the_papers_and_then_our_own(outputs):
 @pytest.mark.parametrize("name", ["pretraining", "finetuning"])
 def test_every_appendix_row_appears_once_in_the_papers_order(outputs, name):
     paper = PAPER_ROWS[f"table_hyperparameters_{name}"]
-    tables.table_hyperparameters({"lm": {}}, stage=name, paper=paper).write(**outputs)
+    tables.table_hyperparameters({"lm": {}}, stage=name, paper=VALUES).write(**outputs)
     assert [row["setting"] for row in rows_of(outputs)] == [row["key"] for row in paper]
     assert all(row["paper"] for row in rows_of(outputs))
 
@@ -229,10 +227,8 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     bpe = tables_examples.GreedySegmenter(vocabulary(lines, *shared, "og"))
     sage = tables_examples.GreedySegmenter(vocabulary(lines, *shared))
     panel = {"BPE": bpe, "SaGe": sage, "SaGe 1.0": sage}
-    printed = {"English": VALUES["examples"]}
-    words = tables_examples.WordRule()
     tables_examples.table_examples(
-        {"English": path}, {"English": panel}, words=words, paper=printed
+        {"English": path}, {"English": panel}, VALUES, words={}, languages={"en": "English"}
     ).write(**outputs)
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]
@@ -272,9 +268,9 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
         {"English": path},
         {"English": initial},
         {"English": ablations},
-        window=2,
-        words=tables_examples.WordRule(),
-        paper={},
+        VALUES,
+        words={},
+        languages={"tr": "Turkish"},
     ).write(**outputs)
     whole, without, absent = rows_of(outputs)
     assert (whole["ablated"], whole["vocabulary"]) == ("▁includ", "whole")
@@ -303,7 +299,6 @@ def benchmarks(tmp_path):
     benchmark(folder, "build_sage/en.sage_released.tsv", 15, "NA")
     benchmark(folder, "count_pieces/en.train.bpe.tsv", 4, 300)
     benchmark(folder, "count_pieces/en.train.unigram.tsv", 5, 400)
-    benchmark(folder, "train_bpe/en.sample1.bpe.tsv", 7, 100)
     benchmark(folder, "table_ner.tsv", 99, 100)
     return folder
 
@@ -322,7 +317,7 @@ COST_NAMES = {
 def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
     tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
-    assert list(rows) == [*STAGES[:-1], "train_bpe, studies", "vocabulary, English"]
+    assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
     nothing = ["–", "–"]
     assert rows["train_bpe_initial"] == ["1", *nothing * 3, "30.0 s", "600 MB"]
     sage = ["20.0 s", "2.5 GB", "15.0 s", "–"]
@@ -331,7 +326,7 @@ def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
     # A vocabulary costs all the stages that make it.
     bpe, sage = ["10.0 s", "500 MB"], ["110.0 s (11 ×)", "2.5 GB"]
     assert rows["vocabulary, English"][1:7] == [*bpe, *sage, "45.0 s (4.5 ×)", "600 MB"]
-    assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1], "train_bpe, studies"}
+    assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1]}
 
 
 def test_other_seeds_and_tokenizers_are_no_part_of_a_vocabularys_cost(benchmarks, outputs):

@@ -3,7 +3,7 @@
     python -m reproduction.redraw results/reference/intrinsic OUTPUT [NAME ...]
 
 Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named. Without
-names, it builds OUTPUT/report.html, too, with the folder's own tokenizers in the playground.
+names, it builds OUTPUT/report.html, too, with the folder's tokenizers in the playground.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What the workflow's rules ask of a run: its configuration, texts, tokenizers, models and files.
+"""A run: its configuration, texts, tokenizers, models and files, for the rules.
 
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
-run stays fast and every answer can be tested. What only one rule asks is next to that rule. What
-decides a vocabulary is in `vocabularies`, what claims and
-report say of a run in `run_report`, what only figures and tables ask in `artefacts.shared`.
+run stays fast and every answer can be tested. What only one rule needs is next to that rule. What
+decides a vocabulary is in `vocabularies`, parameters of claims and report are in `run_report`, and
+selections that only figures and tables share in `artefacts.shared`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sagevocab.kinds import check_external
 Stanza = dict[str, Any]
 
 # Section of the configuration -> folder of what is retrieved of its sources, and the rule. Lists of
-# morphemes, which stand under languages there, have a name of their own.
+# morphemes, which stand under languages there, have another name here.
 RETRIEVED = {
     "language_settings": ("corpora", "retrieve_corpus"),
     "domain_settings": ("domains", "retrieve_domain"),

@@ -1,4 +1,4 @@
-"""What the rules tell the claims, the report page and the reference page of a run."""
+"""Parameters of build_claims, build_report and build_reference."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ def trained(run: Run, method: str) -> list[str]:
     `unigram_greedy` are exported from it.
     """
     named = run.config.tokenizer_settings.get(method)
-    own = [method] if named and named.method == method else []
-    return sorted({*run.of_method(method), *own})
+    exported = [method] if named and named.method == method else []
+    return sorted({*run.of_method(method), *exported})
 
 
 def sage_parameters(run: Run, tokenizer: str) -> Stanza:

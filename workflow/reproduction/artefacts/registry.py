@@ -21,7 +21,7 @@ from reproduction.paper.notes import presets_note
 
 # A run: `reproduction.run.Run`, which jobs that draw need not import.
 Run = Any
-# A question that a run answers.
+# Computed from the run's configuration.
 Of = Callable[[Run], Any]
 # The path of a file, or paths in lists and mappings, as the function takes what is read from them.
 Paths = str | Sequence[Any] | Mapping[str, Any]
@@ -47,11 +47,11 @@ SENTENCES = {
 
 @dataclass(frozen=True)
 class Read:
-    """Files of an argument, and our function that reads each of them, or all at once.
+    """Files of an argument, and the function that reads each of them, or all at once.
 
-    files: a pattern of results, or what a run answers. With {lang} and {tok} in the pattern it is
-    title -> label -> path, with {lang} title -> path. Without a reader the function gets the paths,
-    and nothing where it finds them itself (`is_passed`).
+    files: a pattern of results, or computed from the run. With {lang} and {tok} in the pattern it
+    is title -> label -> path, with {lang} title -> path. Without a reader the function gets the
+    paths, and nothing where it finds them itself (`is_passed`).
     """
 
     files: str | Of

@@ -1,4 +1,4 @@
-"""What several figures and tables ask of a run."""
+"""Selections of tokenizers, languages and files that several artefacts share."""
 
 from __future__ import annotations
 

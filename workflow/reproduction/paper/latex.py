@@ -50,7 +50,7 @@ _WRAPS, _WRAPPED = 40, 24  # characters of a cell from which on a column wraps, 
 _UPRIGHT = 130  # characters of a row, more of which stand on their side
 _PAGE = 45  # rows of a page
 
-# A heading: one name, or those of the groups that it is in and its own.
+# A heading: the names of the groups that a column is in, if any, and of the column.
 Head = str | tuple[str, ...]
 Block = Sequence[Sequence[object]]
 
@@ -151,7 +151,7 @@ def _pages(blocks: Sequence[Block]) -> list[list[Block]]:
 
 
 def _group_lines(names: Sequence[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the lines of the head above the columns' own names: the groups, and rules below."""
+    """Yield the lines of the head above the names of the columns: the groups, and rules below."""
     for level in range(len(names[0]) - 1):
         cells, rules, start = [], [], 1
         for above, same in groupby(names, key=lambda name: name[: level + 1]):
@@ -167,7 +167,7 @@ def _group_lines(names: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _levels(head: Sequence[Head]) -> list[tuple[str, ...]]:
-    """Return the names of the columns, all of as many parts; the last part is the column's own."""
+    """Return the names of the columns, all of as many parts; the last is that of the column."""
     names = [name if isinstance(name, tuple) else (name,) for name in head]
     names = [tuple(filter(None, name)) or ("",) for name in names]
     depth = max(map(len, names))

@@ -26,7 +26,7 @@ METHODS = {
 # The paper's example sentences are English. Turkish opens with words that this project chose for
 # their many affixes.
 SENTENCES = {"tr": ("Evlerimizdeki kitapları okuyamayacaklarmış.", "Geldiklerinde konuşuyorduk.")}
-# Of other languages, lines of the run's own text are tried: so many, of so many characters.
+# Of other languages, lines of the run's text are shown: so many, of so many characters.
 OWN_LINES = 3
 OWN_LENGTHS = range(40, 121)
 
@@ -89,7 +89,7 @@ def example_sentences(
 ) -> list[dict[str, str]]:
     """Return sentences to try: name and text. The paper's three (Table 1) in their language.
 
-    Of a language without sentences of ours they are the first lines of the corpus that fit.
+    Of a language without `SENTENCES` they are the first lines of the corpus that fit.
     """
     if language == examples["language"]:
         return [

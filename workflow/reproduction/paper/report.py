@@ -139,7 +139,7 @@ def build_report(
             corpora=corpora,
             shown=run["compared"],
         ),
-        # Through JSON, because YAML can't write Snakemake's own mappings.
+        # Through JSON, because YAML can't write Snakemake's mappings.
         settings=yaml.safe_dump(json.loads(json.dumps(run["settings"])), allow_unicode=True),
         version=__version__,
         commit=git_commit() or "unknown (no git checkout)",
@@ -164,7 +164,7 @@ def build_playground(
     """Write the playground alone, as a page.
 
     The arguments are those of `build_report` and of `playground_data`. Every language needs example
-    sentences of the paper's or ours.
+    sentences: the paper's, or those of `playground.SENTENCES`.
 
     Raises:
         UserError: a folder is missing or damaged, or the page would weigh more than 10 MB.
@@ -234,7 +234,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
 
 
 def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
-    """Return the page's own scripts; it runs no others, because its policy names their digests."""
+    """Return the scripts of the page; its policy names their digests, so it runs no others."""
     parts = {"page": ["report.js"], "playground": ["segmentation.js", "playground.js"]}
     return {
         name: Markup("\n".join(environment.get_template(file).render() for file in files))
@@ -417,17 +417,17 @@ def differences(
     if run["models"]:
         stated += tables["table_hyperparameters_pretraining"]
         stated += tables["table_hyperparameters_finetuning"]
-    ours = dict(flat_settings(run["settings"]))
+    settings = dict(flat_settings(run["settings"]))
     for row in stated:
         key = row.get("config")
-        if key not in ours:
+        if key not in settings:
             continue
-        value = ours[key]
+        value = settings[key]
         value = len(value) if isinstance(value, list | tuple) else value
         if value != row["value"]:
             shown = "not set" if value is None else show_setting(value)
             yield {"key": key, "paper": show_setting(row["value"]), "run": shown}
-    sample = ours.get("word2vec.lines", "all")
+    sample = settings.get("word2vec.lines", "all")
     if sample != "all":
         key = "word2vec.lines"
         yield {"key": key, "paper": "not stated; all lines", "run": show_setting(sample)}

@@ -147,11 +147,11 @@ def table_hyperparameters(
     optional `printed` (how the paper prints it) and `config` (the same setting here).
     """
     printed = paper["hyperparameters"][f"table_hyperparameters_{stage}"]
-    ours = dict(flat_settings(settings))
+    flat = dict(flat_settings(settings))
     fixed = dict(_FIXED_SETTINGS[stage])
     if stage == "pretraining":
-        fixed["lr_schedule"] = "steps" if ours.get("lm.pretrain.hours") is None else "time"
-    data = pd.DataFrame(list(_setting_rows(ours, printed, fixed)))
+        fixed["lr_schedule"] = "steps" if flat.get("lm.pretrain.hours") is None else "time"
+    data = pd.DataFrame(list(_setting_rows(flat, printed, fixed)))
     shown = data.fillna(NOTHING).values.tolist()
     stated = int(data["paper"].notna().sum())
     return Table(
@@ -163,23 +163,23 @@ def table_hyperparameters(
 
 
 def _setting_rows(
-    ours: Mapping[str, Any], paper: Sequence[Mapping[str, Any]], fixed: Mapping[str, str]
+    flat: Mapping[str, Any], paper: Sequence[Mapping[str, Any]], fixed: Mapping[str, str]
 ) -> Iterator[dict[str, str | None]]:
     """Yield the paper's settings in its order, then those that only this pipeline has."""
     named = {row["config"] for row in paper if "config" in row}
     for row in paper:
         key = row.get("config")
-        value = ours.get(key) if key else fixed.get(row["key"])
+        value = flat.get(key) if key else fixed.get(row["key"])
         printed = format_setting(row.get("printed", row["value"]))
         yield {"setting": row["key"], "key": key, "run": format_setting(value), "paper": printed}
-    for key, value in ours.items():
+    for key, value in flat.items():
         if key not in named and value is not None:
             run = format_setting(value)
             yield {"setting": _setting_name(key), "key": key, "run": run, "paper": None}
 
 
 def _setting_name(key: str) -> str:
-    """Return a setting's name: the last part of its key, and the tokenizer if it has its own."""
+    """Return a setting's name: the last part of its key, and the tokenizer of a stanza's."""
     *_, owner, setting = ["", *key.split(".")]
     return f"{setting} of {owner}" if key.startswith("tokenizer_settings.") else setting
 

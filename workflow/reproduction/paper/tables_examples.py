@@ -1,4 +1,4 @@
-"""The paper's tables of segmented sentences (Tables 1 and 2), found in the run's own corpus."""
+"""The paper's tables of segmented sentences (Tables 1 and 2), found in the training corpora."""
 
 from __future__ import annotations
 
