@@ -41,10 +41,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
         "met_by": {"random": 1, "frequency": 0, "counts": 1},
         "meets": True,
-        "random_as_far": 1,
-        "random_ranked": 1999,
         "group": f"measure_of({name})",
-        "chance": "beyond chance",
         "definition": False,
     }
     return {**values, **changes}
@@ -112,7 +109,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     bold = Segmentation(("▁dial", "og", "ues"), frozenset({0, 1}))
     table = Table(["Piece", "BPE"], [[["_og", bold], ["a | b", "3"]]], [], ["A note < all."])
     (folder / "table.html").write_text(table.html(), encoding="utf-8")
-    names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
+    names = ["figure_lengths", "table_examples", "table_ner", "table_hyperparameters_vocabulary"]
     return {
         "title": "SaGe, run tiny",
         "claims_path": folder / "claims.json",

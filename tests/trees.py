@@ -27,7 +27,6 @@ import pandas as pd
 # Below a run's folder. Of these only the names are compared: the contents are times, or show some.
 _NAMES_ONLY = re.compile(
     r"logs/.*"
-    r"|tables/table_costs\..*"
     r"|tables/table_(learning_curves|controls)\.(html|md|tex)"
     r"|claims\.md|findings\.md|report\.html"
 )

@@ -192,18 +192,7 @@ def test_neither_order_nor_side_changes_the_test(order, seed):
     assert stats.permute_pieces(two, one, seed=3, permutations=500) == p_value
 
 
-def test_benjamini_hochberg_is_scipys_and_counts_tests_that_could_not_be_made():
-    p_values = [0.01, 0.5, 0.002, 0.04, 0.03]
-    expected = scipy_stats.false_discovery_control(p_values)
-    assert stats.benjamini_hochberg(p_values) == pytest.approx(expected)
-    expected = scipy_stats.false_discovery_control([*p_values, 1, 1])[:5]
-    assert stats.benjamini_hochberg(p_values, 7) == pytest.approx(expected)
-
-
 def test_families_are_adjusted_each_by_itself_and_nan_is_no_test():
     p_values, families = [0.04, 0.01, np.nan, 0.02, 0.03], ["a", "b", "a", "a", "b"]
     found = stats.adjust(p_values, families, {"b": 5})
     assert found == pytest.approx([0.04, 0.05, np.nan, 0.04, 0.12], nan_ok=True)
-    assert stats.adjust(p_values, families, by=stats.benjamini_hochberg)[[0, 3]] == pytest.approx(
-        0.04
-    )

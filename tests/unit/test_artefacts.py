@@ -37,8 +37,6 @@ def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None
     for name, one in artefacts.items():
         passed = (key for key, read in one.reads.items() if read.is_passed)
         given = {**dict.fromkeys(passed), **one.arguments(demo)}
-        if name == "table_costs":  # the rule knows them
-            given["stages"] = ()
         if one.kind == "figure":  # a table is written by whoever called its function
             given |= dict.fromkeys(FORMATS["figure"], "")
         inspect.signature(_function(one.function)).bind(**given)
@@ -59,10 +57,6 @@ def test_a_pattern_gives_files_by_panel_and_tokenizer(demo: Run, artefacts) -> N
     assert list(files) == ["English", "Turkish"]
     assert files["Turkish"]["SaGe"] == "results/demo/analysis/tr/train/sage/fertility.parquet"
     assert flat(files)[:2] == [files["English"]["BPE"], files["English"]["SaGe"]]
-    domains = artefacts["figure_domains"].inputs(demo)["fertility"]
-    assert list(domains) == [demo.domain_title(name) for name in demo.domains]
-    news = domains["News (for questions)"]
-    assert news["SaGe"] == "results/demo/analysis/en/quora/sage/fertility.parquet"
 
 
 def test_a_version_of_sage_is_drawn_with_its_own_controls() -> None:
@@ -72,8 +66,16 @@ def test_a_version_of_sage_is_drawn_with_its_own_controls() -> None:
     run = Run.of(config, ROOT / "workflow/resources")
     settings = {one.name: one for one in registered(run)}["figure_controls"].arguments(run)
     assert settings["controls"] == {
-        "sage": {"counts": "counts", "sage_zero": "SaGe without vectors"},
-        "sage_released": {"counts": "counts", "sage_released_shuffled": "SaGe, shuffled words"},
+        "random": "pruned at random",
+        "counts": "counts",
+        "sage_zero": "SaGe without vectors",
+        "sage_released_shuffled": "SaGe 1.0, shuffled words",
+    }
+    given = {one.name: one for one in registered(run)}["figure_overlap"].arguments(run)
+    shared = ["counts", "swallowed", "pruned at random"]
+    assert {label: set(names) for label, names in given["controls"].items()} == {
+        "SaGe": {*shared, "SaGe without vectors"},
+        "SaGe 1.0": {*shared, "SaGe 1.0, shuffled words"},
     }
 
 
@@ -96,7 +98,7 @@ def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
 
 
 def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, artefacts) -> None:
-    of_more = ("table_examples", "table_retokenization", "table_costs")
+    of_more = ("table_examples", "table_retokenization")
     for name in ("figure_fertility", "table_tokenizers", *of_more):
         assert (artefacts[name].call(demo) is None) == (name in of_more), name
 

@@ -282,8 +282,10 @@ download_dir: ""
     download_dir: '' is not allowed; give text of 1 or more
 true: 3
     1: True is not allowed; give keys in quotes
-figures: {width: column}
-    figures.width: removed: figures are 6.3 inches wide
+figures: {width: narrow}
+    figures.width: 'narrow' is unknown; choose full or column
+analysis: {random_prunings: 9}
+    analysis.random_prunings: removed
 language_settings: {en: {source: {generator: x}}}
     language_settings.en.source.generator: removed: leave it out; the source's key `constructed`
 task_settings: {cola: {source: {train: {generator: x}}}}

@@ -22,17 +22,15 @@ from claim_samples import PAPER, VALUES, record_of, results
 from curve_samples import curve, write_floors, write_model
 from reproduction.analysis import counts
 from reproduction.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
-from reproduction.analysis.stats import benjamini_hochberg, holm
+from reproduction.analysis.stats import holm
 from reproduction.analysis.vocabulary import Share
 from reproduction.lm.tasks import Task
 from reproduction.paper import claims, intervals
-from reproduction.paper.chance import as_far, chance_verdict, rank_p_value
 from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
 from reproduction.paper.statements import EXAMPLE, KINDS, Statement, meets, read_claims, verdict_of
-from reproduction.paper.studies import QUANTITIES
 from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
@@ -164,7 +162,7 @@ def test_printed_segmentations_spell_their_sentence():
 
 def test_claims_name_known_measures_or_say_why_there_is_none():
     measures = {claim.measure for claim in PAPER["claims"]}
-    assert measures | {quantity.measure for quantity in QUANTITIES} == {*MEASURES, None}
+    assert measures == {*MEASURES, None}
     assert all(claim.objection for claim in PAPER["claims"] if claim.measure is None)
     assert len(PAPER["claims"]) > 100
 
@@ -364,7 +362,7 @@ def test_verdicts_of_the_small_run(run: Results):
     verdicts = {
         "og_discarded": "reproduced",
         "ings_dismantled": "same direction",
-        "cost_ratio": "reproduced",
+        "cost_ratio": "not measurable here",
         "frequency_bpe_ings": "undecided",
         "worse_on_sst2": "undecided",
     }
@@ -514,7 +512,7 @@ def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Resu
     # A claim about each tokenizer has them beside SaGe.
     each = {r["tokenizer"]: r for r in records if r["id"] == "ratio_differs_from_wikipedia"}
     assert each["sage"] in counted.values() and len(each["sage"]["controls"]["random"]) == 3
-    assert (each["bpe"]["controls"], each["bpe"]["chance"]) == ({}, None)
+    assert each["bpe"]["controls"] == {}
 
 
 @pytest.mark.parametrize(
@@ -525,121 +523,10 @@ def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Result
     assert record["controls"] == record["met_by"] == {}
 
 
-THREE = np.array([2.0, 3.0, 4.0])
-
-
-def test_the_p_value_is_the_rank_on_either_side():
-    draws = np.arange(1.0, 20.0)
-    # Of 19 draws none is as high as 20, and one as low as 1: 2 / 20 and 4 / 20.
-    assert rank_p_value([20.0], draws) == pytest.approx(2 / 20)
-    assert rank_p_value([0.5], draws) == pytest.approx(2 / 20)
-    assert rank_p_value([1.0], draws) == pytest.approx(4 / 20)
-    assert rank_p_value([10.0], draws) == 1
-    # Of several seeds the one nearest to the middle counts.
-    assert rank_p_value([20.0, 19.0], draws) == pytest.approx(4 / 20)
-    assert rank_p_value([0.1], np.full(3, 0.1)) == 1  # where all draws agree with SaGe
-
-
-def test_the_rank_is_counted_towards_the_target():
-    assert as_far(statement(kind="more"), 3.0, THREE) == 2
-    assert as_far(statement(kind="less"), 3.0, THREE) == 2
-    assert as_far(statement(kind="value", paper=3.5), 3.2, THREE) == 0
-    assert as_far(statement(kind="value", paper=3.5), 2.9, THREE) == 2
-
-
-@pytest.mark.parametrize(
-    ("claim", "beyond", "below"),
-    [
-        ({"kind": "more"}, 9, -9),
-        ({"kind": "more", "threshold": 20}, 9, -9),
-        ({"kind": "always"}, 9, -9),
-        ({"kind": "less"}, -9, 9),
-        ({"kind": "equal", "margin": 0.1}, -1, 9),
-        ({"kind": "equal", "margin": 0.1}, 0, -9),
-        ({"kind": "value", "paper": 8, "tolerance": 1}, 9, -9),
-        ({"kind": "value", "paper": 8, "tolerance": 1}, 8, 20),
-        ({"kind": "factor", "paper": 8, "factor": 2}, 9, 20),
-        ({"kind": "value", "paper": 8, "tolerance": 1, "direction": "up"}, 90, -9),
-        ({"kind": "value", "paper": 8, "tolerance": 1, "direction": "down"}, -9, 8),
-        ({"kind": "range", "paper": [7, 8]}, 7.5, 20),
-        ({"kind": "range", "paper": [7, 8]}, 9, -9),
-    ],
-)
-def test_the_direction_against_chance_is_the_statements(claim: dict, beyond, below):
-    verdicts = [chance_verdict(statement(**claim), ours, THREE, 0.049) for ours in (beyond, below)]
-    assert verdicts == ["beyond chance", "below chance"]
-    assert chance_verdict(statement(**claim), beyond, THREE, 0.05) == "as chance"
-
-
-def test_two_values_inside_the_range_are_as_far():
-    assert chance_verdict(statement(kind="range", paper=[0, 9]), 8.0, THREE, 0.0) == "as chance"
-
-
-DRAWS = 99
-EVENLY = np.linspace(-9, 9, DRAWS)
-
-
-def _write_draws(run: Results, values: np.ndarray = EVENLY) -> Results:
-    """Write what random prunings give, the same of every claim; return the run that has them."""
-    ranked = [claim.id for claim in PAPER["claims"] if claim.is_ranked]
-    frame = pd.DataFrame({name: values for name in ranked})
-    write_parquet(run.folder / "analysis/en/random_prunings.parquet", frame)
-    return dataclasses.replace(run, random_prunings=len(values))
-
-
-def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Results):
-    run = _write_draws(with_controls)
-    records = assess_claims(run, PAPER)
-    tested = [r for r in records if r["chance"]]
-    assert len(tested) > 15
-    assert not any(r["definition"] or r["variant"] for r in tested)
-    assert all(r["random_ranked"] == DRAWS for r in tested)
-    # The paper's statements make the family, whatever the run could measure of them.
-    size = sum(len(claim.languages) for claim in PAPER["claims"] if claim.is_ranked)
-    adjusted = benjamini_hochberg([r["chance_p_value"] for r in tested], size)
-    assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
-    assert {r["chance"] for r in tested} == {"as chance"}
-
-
-def test_a_value_beyond_all_draws_is_beyond_chance(with_controls: Results):
-    run = _write_draws(with_controls, np.linspace(-9, -8, 1999))
-    records = {r["id"]: r for r in assess_claims(run, PAPER) if r["language"] == "en"}
-    found = records["whole_words_more"]
-    assert found["chance_p_value"] == pytest.approx(2 / 2000)
-    assert (found["chance"], found["random_as_far"]) == ("beyond chance", 0)
-    # The statement is of fewer words of two or three pieces, and all draws have fewer still.
-    assert records["words_of_2_3_fewer"]["chance"] == "below chance"
-
-
 def test_the_page_of_claims_shows_the_controls(with_controls: Results):
-    run = _write_draws(with_controls)
-    records = assess_claims(run, PAPER)
-    page = claims_markdown(records)
-    counted = [record for record in records if record["chance"] and not record["beyond"]]
-    assert f"| as chance | {len(counted)} |" in page
+    page = claims_markdown(assess_claims(with_controls, PAPER))
     row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
-    assert "| 0.062 (0.000 to 0.188) | as chance (48 of 99 as far) | random 1 of 3 |" in row
-    name = "context_advantage_lost_quora"
-    row = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
-    assert " of 3 as far |" in row
-    row = next(line for line in page.splitlines() if line.startswith("| sage_breaks_chains |"))
-    assert "| true of any pruning |" in row
-    assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
-
-
-def test_what_has_no_verdict_against_chance(with_controls: Results):
-    run = _write_draws(with_controls)
-    # Word types do not decide it: it has a rank among the seeds, and no test.
-    record = record_of("context_advantage_lost_quora", run)
-    assert (record["chance"], record["chance_p_value"]) == (None, None)
-    assert record["random_ranked"] == 3 and record["random_as_far"] >= 1
-    # An example, definitions and a time have neither.
-    for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
-        record = record_of(name, run)
-        assert (record["chance"], record["random_as_far"]) == (None, None)
-    assert record_of("single_characters_kept", run)["definition"]
-    without = record_of("whole_words_more", with_controls)
-    assert (without["chance"], without["random_ranked"]) == (None, 3)
+    assert "| 0.062 (0.000 to 0.188) | random 1 of 3 |" in row
 
 
 # --- seeds of SaGe
@@ -813,9 +700,6 @@ def test_another_language_has_verdicts_where_the_statement_is_of_no_language(run
 # --- what can't be measured, and what is an error
 
 
-NO_VALUES = {"seeds": ["printed.seed1"], "varied": []}
-
-
 @pytest.mark.parametrize(
     ("change", "name", "language", "reason"),
     [
@@ -830,8 +714,8 @@ NO_VALUES = {"seeds": ["printed.seed1"], "varied": []}
         ({}, "tokens_bpe", "en", "the paper's own text"),
         ({"budget": {"pretrain": {"layers": 2}}}, "score_mrpc_sage", "en", "layers is 2, there 24"),
         ({}, "loss_ranking_stable", "en", "keeps no whole rankings"),
-        ({}, "retraining_minor", "en", "studies has no such reading"),
-        ({"studies": {"sage": NO_VALUES}}, "heuristics_minor", "en", "rerank_every has no 1"),
+        ({}, "retraining_minor", "en", "analysis.heuristics has no sage_retrained"),
+        ({"heuristics": {"sage_exact": "sage"}}, "heuristics_minor", "en", "several seeds"),
         ({}, "suffixes_broken_down", "en", "language_settings.en has no morphology"),
         ({"constructed": ["mrpc"]}, "score_mrpc_sage", "en", "the examples are constructed"),
     ],
@@ -868,24 +752,31 @@ def test_a_missing_artefact_is_an_error_and_no_verdict(run: Results):
 
 def test_a_change_is_set_against_what_a_seed_changes(run: Results):
     pruned = {
-        "printed.seed1": ("abcd", [1, 2, 4, 8]),
-        "printed.seed2": ("abce", [1, 2, 6, 9]),
-        "printed.seed3": ("abfg", [2, 1, 5, 7]),
-        "printed.rerank_every-1": ("abcd", [1, 4, 3, 8]),
+        "sage": ("abcd", [1, 2, 4, 8]),
+        "sage.seed2": ("abce", [1, 2, 6, 9]),
+        "sage.seed3": ("abfg", [2, 1, 5, 7]),
+        "sage_exact": ("abcd", [1, 4, 3, 8]),
     }
     for name, (pieces, losses) in pruned.items():
-        path = run.folder / f"vocab/en.sample1/{name}/ablations.parquet"
+        path = run.folder / f"vocab/en/{name}/ablations.parquet"
         write_parquet(path, pd.DataFrame({"piece": list(pieces), "loss": map(float, losses)}))
-    *seeds, varied = pruned
-    studies = {"sage": {"seeds": seeds, "varied": [varied]}}
-    studied = dataclasses.replace(run, studies=studies, study_languages=["en"])
-    record = record_of("heuristics_minor", studied)
+    _, *seeds, exact = pruned
+    for name in seeds:
+        shutil.copytree(
+            run.vocabulary("en", "sage"), run.vocabulary("en", name), dirs_exist_ok=True
+        )
+        pieces, losses = pruned[name]
+        frame = pd.DataFrame({"piece": list(pieces), "loss": map(float, losses)})
+        write_parquet(run.vocabulary("en", name) / "ablations.parquet", frame)
+    beside = {"further_seeds": {"sage": seeds}, "heuristics": {exact: "sage"}}
+    with_exact = dataclasses.replace(run, **beside)
+    record = record_of("heuristics_minor", with_exact)
     # Ranks 1 2 3 4 and 1 3 2 4; seeds have a b c in one order, then a b twice in the other.
     assert record["ours"] == pytest.approx(0.8 - (1 - 1 - 1) / 3)
     # Errors of 0, 2 / 2, 1 / 4 and 0; of seeds 0, 0, 2 / 4, then 1 / 1 and 1 / 2 twice.
-    error = record_of("heuristics_minor_error", studied)["ours"]
+    error = record_of("heuristics_minor_error", with_exact)["ours"]
     assert error == pytest.approx(0.125 - (0 + 0.75 + 0.75) / 3)
-    record = record_of("heuristics_minor_pieces", studied)
+    record = record_of("heuristics_minor_pieces", with_exact)
     # In common: all four, where seeds have 3, 2 and 2 of four.
     assert record["ours"] == pytest.approx(1 - 7 / 12)
     half = scipy_stats.t.ppf(0.975, 2) * np.std([3 / 4, 1 / 2, 1 / 2], ddof=1) * math.sqrt(4 / 3)

@@ -6,15 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from matplotlib.colors import to_hex
 
 from claim_samples import VALUES
 from latex_checks import widths_of
-from readable import assert_readable
+from readable import assert_nothing_is_cut, assert_readable
 from report_samples import record
 from reproduction.paper import controls
 from reproduction.paper.controls import figure_controls, table_controls
-from reproduction.paper.forest import SHADE
 from sagevocab.errors import UserError
 from table_files import markdown_rows, rows_of, text_of
 
@@ -35,7 +33,7 @@ MET_BY = {"random": 2, "frequency": 0, "counts": 1, "zero": 1}
 def of(name: str, kind: str, tokenizer: str = "sage", **changes) -> dict:
     given = record(name, tokenizer, "reproduced", kind=kind, controls=beside(0.1), **changes)
     given["met_by"] = MET_BY
-    return {"chance_p_value": 0.01, "chance_p_adjusted": 0.04, **given}
+    return given
 
 
 VALUE = of("sage_only_word_initial", "value", paper=0.5, ours=0.45, low=0.4, high=0.5)
@@ -43,11 +41,11 @@ LESS = of("ratio_lower", "less", paper="lower", ours=0.1, low=0.0, high=0.2)
 LESS = {**LESS, "controls": beside(0.5)}
 RECORDS = [
     VALUE,
-    {**VALUE, "tokenizer": "sage_released", "ours": 0.3, "chance": "as chance"},
+    {**VALUE, "tokenizer": "sage_released", "ours": 0.3},
     LESS,
-    {**LESS, "language": "tr", "ours": 0.7, "chance": "below chance", "verdict": "undecided"},
+    {**LESS, "language": "tr", "ours": 0.7, "verdict": "undecided"},
     of("prefers_word_initial", "more", ours=0.9),
-    {**of("cost_ratio", "factor", chance=None), "controls": {}},
+    {**of("cost_ratio", "factor"), "controls": {}},
 ]
 
 
@@ -58,7 +56,7 @@ def claims(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs):
+def test_the_table_sets_the_verdicts_beside_the_controls(claims: Path, outputs):
     titles = {"random": "random", "frequency": "least frequent", "zero": "blind"}
     titles |= {"counts": "counts"}
     columns = {"labels": LABELS, "languages": LANGUAGES, "controls": titles}
@@ -75,13 +73,10 @@ def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs)
         "0.1",
         "0.35 ✓",
         "0.410 (0.400 to 0.420)",
-        r"0.450 \[0.400, 0.500\] ✓ beyond chance",
-        r"0.300 \[0.400, 0.500\] ✓ as chance",
+        r"0.450 \[0.400, 0.500\] ✓",
+        r"0.300 \[0.400, 0.500\] ✓",
     ]
-    assert [row[7].split()[-3:] for row in rows[1:3]] == [
-        ["✓", "beyond", "chance"],
-        ["?", "below", "chance"],
-    ]
+    assert [row[7].split()[-1] for row in rows[1:3]] == ["✓", "?"]
     assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
     # What no control has, such as a time, is a main statement all the same.
     assert rows[3][3] == "–" and rows[3][7].endswith("✓")
@@ -100,72 +95,52 @@ def marks(axes, marker: str) -> list[float]:
     return [float(x) for line in lines for x in line.get_xdata()]
 
 
-def strokes(axes) -> list[float]:
-    return [line.get_segments()[0][0, 0] for line in axes.collections]
+def lines_without_marks(axes) -> list[list[float]]:
+    lines = [line for line in axes.lines if line.get_marker() in ("", "None", None)]
+    return [list(map(float, line.get_xdata())) for line in lines]
 
 
-def draw(claims: Path, drawings) -> None:
-    options = {"controls": {"sage": {"counts": "counts"}, "sage_released": {}}, "style": STYLE}
-    figure_controls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **options, **drawings)
+CONTROLS = {"random": "pruned at random", "frequency": "least frequent pruned", "counts": "counts"}
 
 
-def test_right_is_where_the_statement_points(claims: Path, drawings, kept):
-    draw(claims, drawings)
-    sage, released, turkish, _ = kept[0].axes
-    # (0.45 - 0.3) / 0.1 towards the paper's 0.5; lower is right in the second statement.
-    assert marks(sage, "D") == pytest.approx([1.5, 2])
-    assert marks(released, "s") == pytest.approx([0])
-    assert marks(turkish, "D") == pytest.approx([-4])
-    assert strokes(sage) == pytest.approx([2])
-    assert marks(sage, "^") == pytest.approx([-2, -2])
-    assert marks(sage, "P") == pytest.approx([0.5, -0.5])  # counts, beside this version alone
-    assert not marks(released, "P")
-    # From the lowest seed to the highest, on either side of the mean.
-    (band,) = [one for one in sage.patches if to_hex(one.get_facecolor()) == SHADE.lower()]
-    assert band.get_width() == pytest.approx(2)
-    assert [axes.get_ylabel() for axes in (sage, turkish)] == ["English", "Turkish"]
-    # Open is what is as chance, and a control.
-    looks = {
-        (line.get_marker(), line.get_markerfacecolor() == "white")
-        for axes in (sage, released)
-        for line in axes.lines
-        if line.get_marker() not in ("", "None", None)
-    }
-    assert looks == {("D", False), ("s", True), ("^", True), ("P", True)}
+def draw(claims: Path, drawings, width: str = "full") -> None:
+    styles = [STYLE, *([STYLE.with_name("column.mplstyle")] * (width == "column"))]
+    options = {"labels": LABELS, "controls": CONTROLS, "languages": LANGUAGES, "style": styles}
+    figure_controls(claims, VALUES, **options, **drawings)
+
+
+@pytest.mark.parametrize("width", ["full", "column"])
+def test_a_statement_has_a_panel_with_the_values_themselves(claims, drawings, kept, width):
+    draw(claims, drawings, width)
+    value, _, less, turkish = kept[0].axes
+    assert (marks(value, "D"), marks(value, "s")) == ([0.45], [0.3])
+    assert marks(value, "v") == pytest.approx([0.3])  # the mean of the seeds
+    assert (marks(value, "^"), marks(value, "P")) == ([0.1], [0.35])
+    # The paper's value, the range of the random seeds, and the intervals of both readings.
+    assert lines_without_marks(value) == [[0.5, 0.5], [0.2, 0.4], [0.4, 0.5], [0.4, 0.5]]
+    assert (marks(less, "D"), marks(turkish, "D")) == ([0.1], [0.7])
+    assert lines_without_marks(less)[0] == [0.2, 0.4]  # words are no value of the paper
     assert_readable(kept[0])
+    assert_nothing_is_cut(kept[0])
 
 
-def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings, kept):
-    same = {**VALUE, "controls": beside(0.1, [0.3, 0.3, 0.3])}
-    claims.write_text(json.dumps([same, LESS]), encoding="utf-8")
+def test_a_statement_that_a_language_lacks_has_no_panel_there(claims, drawings, kept):
     draw(claims, drawings)
-    assert len(marks(kept[0].axes[0], "D")) == 1
+    assert [axes.get_visible() for axes in kept[0].axes] == [True, False, True, True]
+    assert [axes.get_title("left") for axes in kept[0].axes] == ["English", "", "", "Turkish"]
 
 
-def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings, kept):
-    claims.write_text(json.dumps([{**VALUE, "controls": beside(0.1, [0.3] * 3)}]), encoding="utf-8")
+def test_where_no_shown_statement_is_measured_the_figure_says_so(claims, drawings, kept):
+    claims.write_text(json.dumps([{**VALUE, "id": "longer_pieces_main"}]), encoding="utf-8")
+    with pytest.raises(UserError, match="two or more of method random"):
+        draw(claims, drawings)
+    claims.write_text(json.dumps([{**VALUE, "id": "discarded_in_bpe"}]), encoding="utf-8")
     draw(claims, drawings)
-    figure = kept[0]
-    (text,) = figure.axes[0].texts
-    assert "random prunings agree on every main statement" in text.get_text()
-    box = text.get_window_extent()
-    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
-
-
-def test_the_axis_breaks_where_something_is_far_and_says_so(claims: Path, drawings, kept):
-    claims.write_text(json.dumps([{**VALUE, "ours": 8.3, "low": None, "high": None}]), "utf-8")
-    draw(claims, drawings)
-    (axes, _) = kept[0].axes
-    place = axes.transData.transform
-    assert marks(axes, "D") == pytest.approx([80])
-    inside, outside = (place((x + 5, 0))[0] - place((x, 0))[0] for x in (0, 20))
-    assert inside > 4 * outside > 0
-    assert [text.get_text() for text in axes.texts if text.get_text() == "//"] == ["//"] * 2
-    assert [tick for tick in axes.get_xticks() if tick > 0] == [10, 80]
+    assert "None of the main statements" in kept[0].axes[0].texts[0].get_text()
 
 
 @pytest.mark.parametrize("records", [[], [RECORDS[-1]]])
-def test_a_run_without_nulls_says_what_to_list(claims: Path, drawings, records):
+def test_a_run_without_controls_says_what_to_list(claims: Path, drawings, records):
     claims.write_text(json.dumps(records), encoding="utf-8")
     with pytest.raises(UserError, match="two or more of method random"):
         draw(claims, drawings)

@@ -12,13 +12,11 @@ import pandas as pd
 import pytest
 import yaml
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from readable import assert_readable
 from reproduction.artefacts import figures as declarations
 from reproduction.artefacts import registry
 from reproduction.paper import figures, style
-from reproduction.paper.tokenizers import figure_tokenizers
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 
@@ -51,18 +49,25 @@ def bars(axes) -> dict[str, list[float]]:
     return heights
 
 
+def dots(axes) -> dict[str, list[float]]:
+    """Values of the marks by the colour of their tokenizer."""
+    return {line.get_color(): list(line.get_ydata()) for line in axes.lines}
+
+
 def test_fertility_is_a_share_beside_what_it_is_more_than_bpes(tmp_path, kept):
     bpe = pd.Series([50, 30, 10, 5, 3, 1, 0.5, 0.25, 0.25], index=range(1, 10)) * 400
     sage = pd.Series([1, 3], index=[1, 12])
     panel = {"BPE": bpe, "SaGe": sage, "random": bpe * 3}
-    figures.figure_fertility({"English": panel}, thin=["random"], **files(tmp_path))
+    figures.figure_fertility({"English": panel}, controls=["random"], **files(tmp_path))
     shares, differences = kept[0].axes
-    blue, vermillion = (style.tokenizer_styles(LABELS)[name].colour for name in ("BPE", "SaGe"))
-    assert bars(shares)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
-    assert bars(shares)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
-    assert list(bars(differences)) == [vermillion]
-    assert bars(differences)[vermillion] == pytest.approx([-25, -30, -10, -5, -3, -1, -0.5, 74.5])
-    assert differences.lines[0].get_ydata() == pytest.approx(np.zeros(8), abs=1e-12)
+    styles = style.tokenizer_styles([*LABELS[:2], "random"])
+    blue, vermillion, other = (one.colour for one in styles.values())
+    assert dots(shares)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
+    assert dots(shares)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
+    assert blue not in dots(differences)
+    assert dots(differences)[vermillion] == pytest.approx([-25, -30, -10, -5, -3, -1, -0.5, 74.5])
+    assert dots(differences)[other] == pytest.approx(np.zeros(8), abs=1e-12)
+    assert (shares.get_yscale(), differences.get_yscale()) == ("log", "symlog")
     assert [text.get_text() for text in shares.get_xticklabels()][-2:] == ["7", "≥8"]
     assert shares.get_ylabel().strip() == "English"
     legend = [text.get_text() for text in kept[0].legends[0].get_texts()]
@@ -140,18 +145,6 @@ def test_no_curve_reaches_the_text_above_it(tmp_path, kept, ratio):
     assert highest < axes.texts[0].get_window_extent().y0
 
 
-def test_the_figure_of_domains_has_a_row_a_text_and_one_scale_a_column(tmp_path, kept):
-    words = {text: dict.fromkeys(LABELS, pd.Series([9, n], [1, 3])) for n, text in enumerate("ab")}
-    frame = neighbours([90, 100, 20], [30, 10, 10])
-    ratios = {text: dict.fromkeys(LABELS, frame) for text in "ab"}
-    figures.figure_domains(words, ratios, **WINDOW, thin=[], **files(tmp_path))
-    axes = np.reshape(kept[0].axes, (2, 3))
-    assert [row[0].get_ylabel().strip() for row in axes] == ["a", "b"]
-    assert all(above.get_ylim() == below.get_ylim() for above, below in axes.T)
-    assert axes[1, 2].get_ylim()[0] == 0
-    assert_readable(kept[0])
-
-
 def test_scales_are_shared_where_languages_are_compared(tmp_path, kept):
     few, many = pd.Series([9, 1], index=[1, 4]), pd.Series([5, 5], index=[1, 4])
     panels = {"English": {"BPE": few, "SaGe": few}, "Turkish": {"BPE": many, "SaGe": many}}
@@ -159,7 +152,7 @@ def test_scales_are_shared_where_languages_are_compared(tmp_path, kept):
     figures.figure_fertility(panels, **files(tmp_path))
     lengths, fertility = kept[0].axes, kept[2].axes
     assert lengths[0].get_ylim() == lengths[1].get_ylim()
-    assert fertility[0].get_ylim() == fertility[2].get_ylim() == (0, 100)
+    assert fertility[0].get_ylim() == fertility[2].get_ylim()
     assert fertility[1].get_ylim() == fertility[3].get_ylim()
 
 
@@ -174,30 +167,6 @@ def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
         assert b"matplotlib" not in first.lower()
 
 
-LONG_TITLES = ["News (Lee corpus, instead of Quora questions)", "Turkish", "Hungarian"]
-
-
-def random_frame() -> pd.DataFrame:
-    """Neighbours of 300 pieces at windows 5 and 2."""
-    rng = np.random.default_rng(1)
-    count = rng.integers(1, 400, 300)
-    distinct = np.minimum(count * rng.integers(1, 11, 300), 290)
-    return pd.concat([neighbours(distinct, count), neighbours(distinct // 3, count, 2)])
-
-
-@pytest.mark.parametrize("languages", [1, 3])
-@pytest.mark.parametrize("name", ["lengths", "fertility", "exponence", "ratio"])
-def test_no_text_overlaps_leaves_the_page_or_is_small(tmp_path, kept, name, languages):
-    measure = {
-        "lengths": pd.Series(range(1, 17), index=range(1, 17)),
-        "fertility": pd.Series(range(1, 17), index=range(1, 17)),
-    }.get(name, random_frame())
-    options = {"exponence": {"windows": [5, 2], "top": 200}, "ratio": {"window": 5}}.get(name, {})
-    panels = {title: dict.fromkeys(LABELS, measure) for title in LONG_TITLES[:languages]}
-    getattr(figures, f"figure_{name}")(panels, **options, **files(tmp_path))
-    assert_readable(kept[0])
-
-
 def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
     counts = pd.Series([1], index=[1])
     for panels in ({}, {"English": {}}, {"English": {"SaGe": counts}}):
@@ -206,70 +175,12 @@ def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def summary(shift: float) -> dict:
-    """A summary as `reproduction.analysis.summary` writes it, of what the figure draws."""
-    return {
-        "fertility": {"value": 1.5 + shift, "low": 1.4, "high": 1.6},
-        "tokens_per_character": 0.25 + shift / 10,
-        "whole_word_share": 0.6 + shift / 5,
-        "word_initial_share": 0.5 - shift / 5,
-        "renyi_efficiency": 0.415 + shift / 14,
-        "renyi_alpha": 2.5,
-    }
-
-
-def tokenizers_of(texts, labels):
-    return {
-        text: {label: summary(number / len(labels)) for number, label in enumerate(labels)}
-        for text in texts
-    }
-
-
 TEXTS = [
     ("English", "Training corpus"),
     ("English", "Quora questions"),
     ("Turkish", "Training corpus"),
     ("Turkish", "Turkish reviews"),
 ]
-
-
-@pytest.mark.parametrize("texts", [TEXTS[:1], [*TEXTS, ("Hungarian", "Training corpus")]])
-@pytest.mark.parametrize("labels", [LABELS[:1], [f"Tokenizer {n}" for n in range(9)]])
-def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, kept, texts, labels):
-    figure_tokenizers(tokenizers_of(texts, labels), **files(tmp_path))
-    assert_readable(kept[0])
-    for axes in kept[0].axes:
-        left, right = axes.get_xlim()
-        assert sum(left <= tick <= right for tick in axes.get_xticks()) in (3, 4)
-
-
-def marks(axes) -> list[Line2D]:
-    return [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
-
-
-def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, kept):
-    figure_tokenizers(tokenizers_of(TEXTS, LABELS), **files(tmp_path))
-    train, quora = marks(kept[0].axes[0])[:3], marks(kept[0].axes[0])[3:]
-    assert [mark.get_xdata()[0] for mark in train] == [1.5 + n / 3 for n in range(3)]
-    assert [round(mark.get_ydata()[0]) for mark in train] == [0, 1, 2]
-    colours = [style.tokenizer_styles(LABELS)[label].colour for label in LABELS]
-    assert [mark.get_color() for mark in quora] == colours
-    assert [mark.get_markerfacecolor() for mark in train] == colours
-    assert {mark.get_markerfacecolor() for mark in quora} == {"white"}
-    shares = [mark.get_xdata()[0] for mark in marks(kept[0].axes[1])[:3]]
-    assert shares == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
-
-
-def test_no_text_of_a_tokenizer_covers_another(tmp_path, kept):
-    texts = [("English", name) for name in ("Training corpus", "Quora", "Bills", "Pages")]
-    figure_tokenizers(tokenizers_of(texts, LABELS), **files(tmp_path))
-    axes = kept[0].axes[0]
-    axes.figure.draw_without_rendering()
-    own = [mark for mark in marks(axes) if round(mark.get_ydata()[0]) == 1]
-    heights = [axes.transData.transform((0, mark.get_ydata()[0]))[1] for mark in own]
-    assert len(heights) == 4
-    for above, below in pairwise(heights):
-        assert above - below >= own[0].get_markersize() * axes.figure.dpi / 72
 
 
 @pytest.mark.parametrize("low", [-3.3, 0, 0.407, 1.34, 41, 990, 12_345])
@@ -294,17 +205,6 @@ def test_a_tokenizer_looks_the_same_whatever_is_beside_it():
     assert beside["mine"] == style.tokenizer_styles(["SaGe", "mine"])["mine"]
 
 
-def test_no_two_that_the_configuration_lists_look_the_same(tmp_path):
-    listed = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["tokenizer_settings"]
-    # Controls of the two versions of SaGe look alike: they are never in one panel.
-    own = [name for name, one in listed.items() if one.get("contexts") or "preset" not in one]
-    own = [name for name in own if not name.startswith("sage_released_")]
-    labels = [listed[name]["label"] for name in [*own, "sage", "sage_released", "sage_unigram"]]
-    styles = style.tokenizer_styles([*labels, "mine", "yours"])
-    assert len({one.mark for one in list(styles.values())[:-2]}) >= 12
-    assert len(set(styles.values())) == len(styles) > 12
-
-
 def test_a_legend_refuses_tokenizers_that_look_the_same(tmp_path):
     counts = pd.Series([5, 3], index=[1, 2])
     panels = {"English": dict.fromkeys(["BPE", *"abcdefg"], counts)}
@@ -318,8 +218,6 @@ BLINDNESS = {
     "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
     "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
 }
-
-
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
 
@@ -332,31 +230,51 @@ def lab(colour: str, seen: np.ndarray) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
+def distance(one: str, other: str) -> float:
+    """The smallest CIE76 distance of two colours for a colour-blind reader."""
+    seen = [np.array(matrix) for matrix in BLINDNESS.values()]
+    return min(np.linalg.norm(lab(one, matrix) - lab(other, matrix)) for matrix in seen)
+
+
+def test_what_figures_draw_together_differs_in_colour_or_in_mark_and_line():
+    listed = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["tokenizer_settings"]
+    labels = [one["label"] for one in listed.values() if "label" in one]
+    for one, other in combinations(style.tokenizer_styles(labels).values(), 2):
+        apart = one.mark != other.mark and one.line != other.line
+        assert apart or distance(one.colour, other.colour) >= 10, (one, other)
+
+
+def test_sage_and_its_direct_controls_differ_in_colour():
+    for sage in LABELS[1:]:
+        shown = ["BPE", sage, f"{sage} without vectors", f"{sage}, shuffled words"]
+        shown += ["counts", "pruned at random", "least frequent pruned"]
+        for one, other in combinations(style.tokenizer_styles(shown).values(), 2):
+            assert distance(one.colour, other.colour) >= 10, (one, other)
+
+
 @pytest.mark.parametrize("attribute", ["colour", "fill"])
 def test_the_papers_three_tokenizers_stay_apart_in_grey_and_under_colour_blindness(attribute):
     colours = [getattr(one, attribute) for one in style.tokenizer_styles(LABELS).values()]
     grey = [lab(colour, np.identity(3))[0] for colour in colours]
     assert all(lighter - darker > 4 for darker, lighter in pairwise(grey)), grey
-    for matrix in BLINDNESS.values():
-        seen = [lab(colour, np.array(matrix)) for colour in colours]
-        for one, other in combinations(seen, 2):
-            assert np.linalg.norm(one - other) > 20
+    for one, other in combinations(colours, 2):
+        assert distance(one, other) > 20
 
 
 def test_the_figure_that_contributing_adds_is_drawn(tmp_path, kept, monkeypatch):
     """Its declaration, its drawing and its test run as they stand on the page."""
     page = (CONFIG.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    monkeypatch.setattr(registry, "_REGISTERED", {})
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry.declarations()))
     declared, drawn, tested = {**vars(declarations)}, {**vars(figures)}, {**globals()}
     for block, names in zip(blocks, (declared, drawn, tested), strict=True):
         exec(block, names)
     monkeypatch.setattr(figures, "figure_coverage", drawn["figure_coverage"], raising=False)
     tested["test_coverage_begins_with_the_most_frequent_piece"](tmp_path, kept)
-    paths = {label: tmp_path / f"{label}.parquet" for label in LABELS}
+    paths = {label: str(tmp_path / f"{label}.parquet") for label in LABELS}
     for path in paths.values():
         write_parquet(path, pd.DataFrame({"piece": ["a", "b"], "count": [3, 1]}))
-    frequencies = dict.fromkeys(TITLES, paths)
-    declared["figure_coverage"](frequencies=frequencies, **files(tmp_path))
+    reads = {"panels": dict.fromkeys(TITLES, paths), "style": [str(STYLE)]}
+    written = {form: str(path) for form, path in files(tmp_path).items() if form != "style"}
+    registry.make("figure_coverage", reads=reads, settings={}, caption="", files=written)
     assert_readable(kept[-1])
-    assert registry._REGISTERED["figure_coverage"].function == "artefacts.figures.figure_coverage"

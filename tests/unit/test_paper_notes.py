@@ -7,7 +7,6 @@ import json
 import pytest
 
 from reproduction.paper.notes import presets_note, sources_note
-from reproduction.paper.tables_examples import text_notes
 from sagevocab.errors import UserError
 
 
@@ -33,8 +32,6 @@ def test_sentences_are_given_as_configured_or_as_retrieved(tmp_path):
     note = sources_note(sources, [description])
     assert "English Wikipedia, CC BY-SA 3.0" in note and "Another dump, CC0" in note
     assert "Turkish dump" not in note
-    notes = " ".join(text_notes({"SaGe": "printed"}, sources[:1], []))
-    assert "English Wikipedia, CC BY-SA 3.0" in notes and "SaGe is printed" in notes
 
 
 def test_a_damaged_description_is_named(tmp_path):

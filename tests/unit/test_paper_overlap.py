@@ -9,8 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from readable import assert_nothing_is_cut, assert_readable
+from reproduction.artefacts.registry import RESOURCES
 from reproduction.paper import overlap
-from reproduction.paper.overlap import OWN, overlaps, read_pruned, table_overlap, what_chooses
+from reproduction.paper.overlap import (
+    OWN,
+    figure_overlap,
+    overlaps,
+    read_pruned,
+    table_overlap,
+    what_chooses,
+)
 
 # SaGe's two seeds share 3 of 4; counting has 3 and 2 of them, one random pruning 1 and 1.
 PRUNED = {
@@ -132,3 +141,26 @@ def test_the_rule(changes, expected):
 def test_the_rule_needs_two_seeds():
     rows = {name: {"mean": share, "accounts_for": share} for name, share in SHARES.items()}
     assert what_chooses(rows, "zero", "shuffled", ["counts"]) is None
+
+
+def test_the_figure_has_a_panel_a_reading_and_rows_from_most_to_least(drawings, kept):
+    given = {"low": 0.1, "high": 0.9}
+    rows = [
+        {"reading": "SaGe", "language": language, "control": control, "mean": mean, **given}
+        for language, shares in (("English", (0.9, 0.4, 0.6)), ("Turkish", (0.8, 0.5, 0.7)))
+        for control, mean in zip((OWN, "counts", "SaGe without vectors"), shares, strict=True)
+    ]
+    rows.append({**rows[0], "control": "SaGe 1.0 without vectors"})  # of another reading
+    styles = [RESOURCES / name for name in ("style.mplstyle", "column.mplstyle")]
+    controls = {"SaGe": ["counts", "SaGe without vectors"]}
+    figure_overlap(rows, controls=controls, style=styles, **drawings)
+    (axes,) = kept[0].axes
+    shown = [text.get_text() for text in axes.get_yticklabels()]
+    assert shown == ["another seed", "without vectors", "counts"]
+    marks = {
+        (x, y) for line in axes.lines if len(line.get_xdata()) == 1 for x, y in line.get_xydata()
+    }
+    assert {(90.0, 0.0), (70.0, 1.0), (40.0, 2.0)} < {(round(x, 6), y) for x, y in marks}
+    assert axes.get_xlim() == (0, 100) and len(marks) == 6
+    assert_readable(kept[0])
+    assert_nothing_is_cut(kept[0])

@@ -13,7 +13,6 @@ from reproduction.paper import latex, table, tables, tables_examples
 from reproduction.paper.formats import is_number
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.table import Table
-from sagevocab.errors import UserError
 from table_files import markdown_rows, rows_of, text_of
 
 RESOURCES = Path(tables.__file__).parents[2] / "resources"
@@ -120,11 +119,9 @@ def test_numbers_are_kept_in_one_line(cell, expected):
 
 
 def test_no_line_breaks_inside_a_number_of_a_sentence():
-    shown = table.unbroken(
-        "−0.0014 [−0.0017, −0.0011] ✗ as chance; 5 % of (a list) of 3 ± 1 in two words"
-    )
+    shown = table.unbroken("−0.0014 [−0.0017, −0.0011] ✗; 5 % of (a list) of 3 ± 1 in two words")
     assert shown.replace("\xa0", "_") == (
-        "−0.0014_[−0.0017,_−0.0011] ✗ as chance; 5_% of (a list) of 3_±_1 in two words"
+        "−0.0014_[−0.0017,_−0.0011] ✗; 5_% of (a list) of 3_±_1 in two words"
     )
 
 
@@ -278,68 +275,3 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
     assert "[ e ▁direct" in whole["segmentation"]
     assert "[ de ▁direct" in without["segmentation"]
     assert absent["segmentation"] == "no such sentence in the corpus"
-
-
-# --- costs
-
-
-def benchmark(folder, name, seconds, memory):
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:01\t{memory}\n", encoding="utf-8")
-
-
-@pytest.fixture
-def benchmarks(tmp_path):
-    folder = tmp_path / "benchmarks"
-    benchmark(folder, "train_bpe_initial/en.tsv", 30, 600)
-    benchmark(folder, "train_bpe/en.bpe.tsv", 10, 500)
-    benchmark(folder, "train_embeddings/en.bpe_initial.greedy.seed1.tsv", 60, 700)
-    benchmark(folder, "build_sage/en.sage.tsv", 20, 2500)
-    benchmark(folder, "build_sage/en.sage_released.tsv", 15, "NA")
-    benchmark(folder, "count_pieces/en.train.bpe.tsv", 4, 300)
-    benchmark(folder, "count_pieces/en.train.unigram.tsv", 5, 400)
-    benchmark(folder, "table_ner.tsv", 99, 100)
-    return folder
-
-
-STAGES = [
-    *("train_bpe_initial", "train_bpe", "train_embeddings", "build_sage"),
-    *("count_pieces", "pretrain"),
-]
-COST_NAMES = {
-    "languages": {"en": "English"},
-    "tokenizers": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
-    "starts": {"sage": "bpe_initial.greedy.seed1", "sage_released": "bpe_initial.merges.seed1"},
-}
-
-
-def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
-    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
-    rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
-    assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
-    nothing = ["–", "–"]
-    assert rows["train_bpe_initial"] == ["1", *nothing * 3, "30.0 s", "600 MB"]
-    sage = ["20.0 s", "2.5 GB", "15.0 s", "–"]
-    assert rows["build_sage"] == ["2", *nothing, *sage, "35.0 s", "2.5 GB"]
-    assert rows["count_pieces"] == ["2", "4.0 s", "300 MB", *nothing * 2, "9.0 s", "400 MB"]
-    # A vocabulary costs all the stages that make it.
-    bpe, sage = ["10.0 s", "500 MB"], ["110.0 s (11 ×)", "2.5 GB"]
-    assert rows["vocabulary, English"][1:7] == [*bpe, *sage, "45.0 s (4.5 ×)", "600 MB"]
-    assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1]}
-
-
-def test_other_seeds_and_tokenizers_are_no_part_of_a_vocabularys_cost(benchmarks, outputs):
-    benchmark(benchmarks, "build_sage/en.sage.seed2.tsv", 400, 1)
-    benchmark(benchmarks, "build_sage/en.sage_unigram.tsv", 100, 1)
-    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
-    rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
-    assert rows["vocabulary, English"][3] == "110.0 s (11 ×)"
-    assert rows["build_sage"][3:5] == ["20.0 s", "2.5 GB"]
-    assert rows["build_sage"][-2] == "8.9 min"
-
-
-def test_a_damaged_benchmark_is_named(tmp_path, outputs):
-    benchmark(tmp_path, "build_sage/en.sage.tsv", "soon", 1)
-    with pytest.raises(UserError, match=r"build_sage/en\.sage\.tsv: no benchmark"):
-        tables.table_costs(tmp_path, stages=STAGES, **COST_NAMES).write(**outputs)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES, make, places
 from reproduction.paper.frames import read_calls
 
@@ -16,6 +17,8 @@ CALLS = {
     for folder in ("intrinsic", "lm")
     for name, call in read_calls(REFERENCE / folder / "frames", RESOURCES).items()
 }
+FIGURES = [key for key in CALLS if key[1].startswith("figure_")]
+WIDTHS = {"full": ["style.mplstyle"], "column": ["style.mplstyle", "column.mplstyle"]}
 
 
 @pytest.mark.parametrize(("folder", "name"), CALLS)
@@ -25,7 +28,23 @@ def test_it_is_drawn_again(folder: str, name: str, tmp_path: Path) -> None:
     for form, place in places(name).items():
         committed = REFERENCE / folder / place
         if form == "csv":  # a value between two rounded ones may go either way
-            drawn, expected = pd.read_csv(files[form]), pd.read_csv(committed)
-            pd.testing.assert_frame_equal(drawn, expected, rtol=1e-9)
+            numbers = (pd.read_csv(path) for path in (files[form], committed))
+            pd.testing.assert_frame_equal(*numbers, rtol=1e-9)
         elif committed.is_file():
             assert files[form].read_bytes() == committed.read_bytes(), place
+
+
+def drawn_at(width: str, key: tuple[str, str], folder: Path) -> dict:
+    """The call of a figure of the reference at one of the two widths of the configuration."""
+    call = CALLS[key]
+    styles = [str(RESOURCES / name) for name in WIDTHS[width]]
+    files = {form: str(folder / f"figure.{form}") for form in ("pdf", "png")}
+    return {**call, "reads": {**call["reads"], "style": styles}, "files": files}
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("key", FIGURES, ids=" ".join)
+def test_all_of_a_figure_can_be_read(key, width: str, tmp_path: Path, kept: list) -> None:
+    make(**drawn_at(width, key, tmp_path))
+    assert_readable(kept[0])
+    assert_nothing_is_cut(kept[0])

@@ -87,7 +87,6 @@ def tiny_config() -> dict:
         "word2vec": {"dimension": 16, "epochs": 1},
         "analysis": {
             "efficiency_lines": 500,
-            "random_prunings": 19,
             "heuristics": ["sage_exact"],
         },
         "probes": {"tasks": ["sst2", "ner_en"], "vector_lines": 200, "seeds": [1, 2]},

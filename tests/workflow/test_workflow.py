@@ -43,7 +43,7 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "scores/en/bpe/ner_en/1.json",
         "figures/figure_fertility.pdf",
         "figures/figure_ratio_quora.png",
-        "figures/figure_domains.png",
+        "figures/figure_overlap.png",
         "figures/figure_controls.png",
         "tables/table_controls.csv",
         "tables/table_sequence.tex",

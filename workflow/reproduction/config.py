@@ -64,8 +64,8 @@ REMOVED = {
     "*.source.*generator": "leave it out; the source's key `constructed` names the constructor",
     "studies": "a reading, or another k, M, m, l or n, is a tokenizer (config/readings.yaml); for "
     "another sample of the text, make a run with another seed",
+    "analysis.random_prunings": "controls have seeds; set tokenizer_settings.random.seeds",
     "scheduler": "one machine maps what is larger than its memory; leave it out",
-    "figures.width": "figures are 6.3 inches wide, and can be read at half of it; leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
     "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
     "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",

@@ -52,7 +52,6 @@ def claims_run(run: Run) -> Stanza:
         "further_seeds": {name: run.with_seeds([name])[1:] for name in sage},
         "starts": {name: start(run, name) for name in sage},
         "controls": _controls(run),
-        "random_prunings": random_prunings(run),
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.
         "lm_tokenizers": run.compared_models or run.models,
@@ -65,12 +64,6 @@ def claims_run(run: Run) -> Stanza:
         "morpheme_languages": run.morpheme_languages,
         "budget": run.model_budget if run.models else None,
     }
-
-
-def random_prunings(run: Run) -> int:
-    """Return how many random prunings the claims rank SaGe among; 0 for none."""
-    compared = run.reproduces and "bpe" in run.tokenizers and run.sage_readings
-    return run.config.analysis.random_prunings if compared else 0
 
 
 def _controls(run: Run) -> dict[str, list[str]]:

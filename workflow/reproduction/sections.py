@@ -375,11 +375,6 @@ class Analysis(Section):
         description="Batches of a pruning between two whole rankings of the losses, which are "
         "taken to see how stable they are.",
     )
-    random_prunings: Annotated[int, Field(ge=0)] = Field(
-        1999,
-        description="Random prunings among which the claims rank SaGe where word types decide; 0 "
-        "for none. The smallest p-value is 2 / (1 + this number).",
-    )
     heuristics: Names = Field(
         [],
         description="Tokenizers that are a reading of SaGe without a heuristic: with another "
@@ -430,6 +425,11 @@ class Figures(Section):
         ["bpe", "sage", "sage_released"],
         description="The tokenizers that figures and tables of Section 4 set side by side, as far "
         "as the run has them; `bpe` is the one that the others are compared with.",
+    )
+    width: Literal["full", "column"] = Field(
+        "full",
+        description="Width of figures in the ACL style: of its text block (6.3 inches), or of a "
+        "column (3.03 inches), where panels stand one below the other. Letters keep their size.",
     )
 
 

@@ -9,10 +9,6 @@
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
 # of: intrinsic, downstream or, for what is in neither of these, paper.
 ARTEFACTS = {one.name: one.part_of(run) for one in registered(run) if one.is_in(run)}
-# What needs more than a run can say: table_costs adds up time and memory of all rules before.
-BENCHMARKS = [Path(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark]
-STAGES = list(dict.fromkeys(path.parent.name for path in BENCHMARKS))
-OF_RULES = {"table_costs": {"stages": STAGES}}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}
 
@@ -53,7 +49,7 @@ for artefact in registered(run):
             **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
         params:
             reads=artefact.inputs(run),
-            settings=artefact.arguments(run) | OF_RULES.get(artefact.name, {}),
+            settings=artefact.arguments(run),
             name=artefact.name,
             # What depends on the output is not compared with the last run's: no figure is drawn
             # again for another caption.

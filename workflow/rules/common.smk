@@ -104,7 +104,6 @@ try:
     from reproduction.run_report import (
         changes,
         claims_run,
-        random_prunings,
         reference_command,
         reference_tasks,
         reference_sources,

@@ -23,52 +23,16 @@ JUDGED = [*run.of_method("bpe"), *run.pruned]
 # What retrieved texts are.
 DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
-OF_FINDINGS = ["figure_controls", "figure_learning_curves", "table_overlap", "table_tokenizers"]
-OF_FINDINGS += ["table_costs"]
+OF_FINDINGS = ["figure_overlap", "figure_controls", "figure_learning_curves"]
+OF_FINDINGS += ["table_overlap", "table_tokenizers"]
 FINDINGS_FIGURES = [name for name in OF_FINDINGS if name in FIGURES]
 FINDINGS_TABLES = [name for name in OF_FINDINGS if name in TABLES]
-
-
-rule measure_random_prunings:
-    """Many vocabularies pruned at random, and what word types alone say of each statement of the
-    paper under them: what the claims rank SaGe among.
-    """
-    input:
-        initial=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        bpe=result("vocab/{lang}/bpe/pieces.txt"),
-        words=lambda wildcards: [
-            result(f"corpus/{wildcards.lang}.{corpus}.words.npz")
-            for corpus in run.corpora_of(wildcards.lang)
-        ],
-        paper=resource("paper_values.yaml"),
-    output:
-        draws=result("analysis/{lang}/random_prunings.parquet"),
-    log:
-        result("logs/measure_random_prunings/{lang}.log"),
-    benchmark:
-        result("benchmarks/measure_random_prunings/{lang}.tsv")
-    wildcard_constraints:
-        lang=any_of(run.languages),
-    conda:
-        "../../envs/paper.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=120,
-    params:
-        corpora=lambda wildcards: run.corpora_of(wildcards.lang),
-        final_size=run.config.vocabulary.final_size,
-        draws=run.config.analysis.random_prunings,
-        seed=run.seed,
-        code=code_of("measure_random_prunings.py"),
-    script:
-        "../scripts/measure_random_prunings.py"
 
 
 rule build_claims:
     """Every number and statement of the paper beside what this run measures, with a 95 % interval
     and a verdict: reproduced, same direction, undecided, not reproduced, or not measurable here
-    with the reason. Beside it, the same measured on the control vocabularies, and whether SaGe is beyond
-    what pruning at random gives.
+    with the reason. Beside it, the same measured on the control vocabularies.
     """
     input:
         initial=run.files("vocab/{lang}/bpe_initial/pieces.txt"),
@@ -83,7 +47,6 @@ rule build_claims:
         boundaries=run.files(
             "analysis/{lang}/morphology/{tok}.parquet", lang=run.morpheme_languages, tok=JUDGED
         ),
-        random=run.files("analysis/{lang}/random_prunings.parquet") if random_prunings(run) else [],
         # What SaGe prunes without its heuristics.
         heuristics=run.files("vocab/{lang}/{tok}/ablations.parquet", tok=run.heuristics),
         ablations=run.files("vocab/{lang}/{tok}/ablations.parquet", tok=run.pruned),
@@ -116,8 +79,8 @@ rule build_claims:
 
 
 rule findings:
-    """What the run found, as an article: question, method, what is reproduced, what chance does as
-    well, what cannot be said. Every number in it is taken by name from the claims or a table.
+    """What the run found, as an article: question, method, what is reproduced, what controls give
+    as well, what cannot be said. Every number in it is taken by name from the claims or a table.
     """
     input:
         claims=result("claims.json"),

@@ -13,10 +13,8 @@ word. It is no piece: it has no frequency and no neighbours, and is no neighbour
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
-from functools import cached_property
+from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
@@ -25,9 +23,6 @@ import pandas as pd
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab import counting
 from sagevocab.counting import Counts, SegmentedCorpus, count_line_tokens
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -78,54 +73,6 @@ class LineTotals(SegmentedCorpus):
 
     def _by_line(self, values: np.ndarray) -> np.ndarray:
         return counting.sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
-
-
-class TextTotals(LineTotals):
-    """The same totals of a whole text, as if it were one line: from its word types alone.
-
-    It costs a hundredth of what lines do, and says nothing of how much lines matter.
-    """
-
-    def __init__(
-        self, pieces: Sequence[str], segmented: tuple[np.ndarray, np.ndarray], counts: np.ndarray
-    ) -> None:
-        """Take the vocabulary, the segmentation of each word type, and how often types occur.
-
-        segmented: int32 piece ids, -1 for UNK, and int64[types + 1] offsets. counts: int64[types].
-        """
-        self.pieces = list(pieces)
-        self.flat, self.offsets = segmented
-        self.lengths, self.type_counts = np.diff(self.offsets), counts
-
-    @property
-    def words(self) -> np.ndarray:
-        """Words of the text: int64[1]."""
-        return np.array([self.type_counts.sum()])
-
-    @property
-    def tokens(self) -> np.ndarray:
-        """Tokens of the text: int64[1]."""
-        return self._by_line(self.lengths)
-
-    def histogram(self, longest: int) -> np.ndarray:
-        """Words by subwords: int64[1, longest], for 1, 2, ..., `longest` or more."""
-        totals = np.bincount(
-            np.minimum(self.lengths, longest), self.type_counts, minlength=longest + 1
-        )
-        return totals[None, 1:].astype(np.int64)
-
-    def occurrences(self, pieces: Collection[str]) -> np.ndarray:
-        """Tokens that are one of `pieces`: int64[1]."""
-        return np.array([sum(self.frequencies.get(piece, 0) for piece in set(pieces))])
-
-    @cached_property
-    def frequencies(self) -> dict[str, int]:
-        """Piece -> how often it is a token."""
-        totals, _ = counting.count_pieces(self)
-        return dict(zip(self.pieces, totals.tolist(), strict=True))
-
-    def _by_line(self, values: np.ndarray) -> np.ndarray:
-        return np.array([np.dot(values.astype(np.int64), self.type_counts)])
 
 
 # --- what `count_corpus` gives, as tables and files

@@ -273,20 +273,6 @@ def _sums_of_halves(rows: np.ndarray, rng: np.random.Generator, permutations: in
     return sums
 
 
-def benjamini_hochberg(p_values: Numbers, tests: int = 0) -> np.ndarray:
-    """Return the p-values adjusted by Benjamini and Hochberg (1995), in the order given.
-
-    Of what is below 0.05, 5 % are expected to be false. tests: as for `holm`.
-    """
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values, kind="stable")[::-1]
-    ranks = np.arange(len(values), 0, -1)
-    scaled = values[order] * max(tests, len(values)) / ranks
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(np.minimum.accumulate(scaled), 1.0)
-    return adjusted
-
-
 def holm(p_values: Numbers, tests: int = 0) -> np.ndarray:
     """Return Holm's step-down adjusted p-values, in the order given.
 
@@ -304,16 +290,14 @@ def adjust(
     p_values: Numbers,
     families: Iterable[Hashable],
     tests: Mapping[Hashable, int] | None = None,
-    by: Callable[[np.ndarray, int], np.ndarray] = holm,
 ) -> np.ndarray:
-    """Return p-values adjusted within their families, in the order given; nan is no test.
+    """Return p-values adjusted by Holm within their families, in the order given; nan is no test.
 
-    families: of each p-value. tests: sizes of families, as for `holm`. by: `holm` or
-    `benjamini_hochberg`.
+    families: of each p-value. tests: sizes of families, as for `holm`.
     """
     values, of = np.asarray(p_values, dtype=float), list(families)
     adjusted = np.full(len(values), np.nan)
     for family in dict.fromkeys(of):
         own = np.array([one == family for one in of]) & ~np.isnan(values)
-        adjusted[own] = by(values[own], (tests or {}).get(family, 0))
+        adjusted[own] = holm(values[own], (tests or {}).get(family, 0))
     return adjusted

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from reproduction.artefacts.registry import Read, Run, declare, paper_values
+from reproduction.artefacts.registry import (
+    Read,
+    Run,
+    column_styles,
+    declare,
+    paper_values,
+)
 from reproduction.artefacts.shared import (
     OF_NGRAMS,
-    Panels,
     causal_files,
     compared,
     compared_sage,
@@ -20,29 +23,40 @@ from reproduction.artefacts.shared import (
     labels_of,
     language_titles,
     ordered_tokenizers,
-    summaries,
     without_contexts,
 )
 from reproduction.paper.measures import FEWEST_SEEDS
-from reproduction.vocabularies import contexts
-
-# What a control of SaGe's own loss is called beside each version of SaGe.
-BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
 
 
-def _controls_of(run: Run, sage: str) -> dict[str, str]:
-    """Return the controls that a version of SaGe is drawn with, and what they are called."""
+def _controls(run: Run) -> dict[str, str]:
+    """Return the controls that figures set beside SaGe, and what they are called."""
     counts = [name for name in further_controls(run) if run.tokenizer(name).preset == "counts"]
-    blind = {name: BLIND[contexts(run, name)] for name in without_contexts(run, sage)}
-    return labels_of(run, counts) | blind
+    direct = [name for sage in compared_sage(run) for name in without_contexts(run, sage)]
+    simple = {run.tokenizer(n).method: n for n in run.simple_controls}
+    named = labels_of(run, [*simple.values(), *counts[:1], *direct])
+    methods = {name: method for method, name in simple.items()}
+    return {methods.get(name, name): label for name, label in named.items()}
 
 
-def _with_thin(run: Run) -> list[str]:
-    """Return the tokenizers that figures compare, and simple controls, drawn as thin lines."""
+def _controls_of_readings(run: Run) -> dict[str, list[str]]:
+    """Return the controls that each reading of SaGe is compared with, all by their labels."""
+    direct = {name: without_contexts(run, name) for name in run.sage_readings}
+    others = {
+        name: {control for other in direct if other != name for control in direct[other]}
+        for name in direct
+    }
+    return {
+        label: run.labels(one for one in run.unseeded_controls if one not in others[name])
+        for name, label in labels_of(run, run.sage_readings).items()
+    }
+
+
+def _with_controls(run: Run) -> list[str]:
+    """Return the tokenizers that figures compare, and the simple controls."""
     return list(dict.fromkeys([*run.compared, *(run.simple_controls if run.compared else [])]))
 
 
-def _thin(run: Run) -> list[str]:
+def _simple_controls(run: Run) -> list[str]:
     return run.labels(name for name in run.simple_controls if name not in run.compared)
 
 
@@ -50,26 +64,11 @@ def _window(run: Run) -> int:
     return run.config.analysis.windows[0]
 
 
-def _of_domains(measured: str, tokenizers: Callable[[Run], list[str]]) -> Read:
-    def files(run: Run) -> Panels:
-        return {
-            run.domain_title(domain): {
-                label: run.result(
-                    f"analysis/{run.domain(domain).language}/{domain}/{name}/{measured}.parquet"
-                )
-                for name, label in labels_of(run, tokenizers(run)).items()
-            }
-            for domain in run.domains
-        }
-
-    return Read(files, each=f"analysis.counts.read_{measured}")
-
-
 # What the figures of a training corpus and those of another domain declare.
 OF_FERTILITY = {
     "function": "figures.figure_fertility",
-    "tokenizers": _with_thin,
-    "settings": {"thin": _thin},
+    "tokenizers": _with_controls,
+    "settings": {"controls": _simple_controls},
     "reads": {
         "panels": Read(
             "analysis/{lang}/{corpus}/{tok}/fertility.parquet",
@@ -97,23 +96,38 @@ def _drawn_with_controls(run: Run) -> list[str]:
 
 
 declare(
+    "figure_overlap",
+    "paper",
+    "overlap.figure_overlap",
+    """Contexts or counts: of the pieces that each version of SaGe prunes, the share that a control
+    without contexts prunes, too, which starts from the same vocabulary. Above them all stands the
+    share that two seeds of SaGe have in common. Marks are means over all pairs of seeds, lines
+    reach from the lowest to the highest. The paper has no such figure; ``table_overlap`` has all
+    numbers.
+    """,
+    when=lambda run: run.sage_readings and run.unseeded_controls,
+    legend=lambda run: run.sage_readings,
+    settings={"controls": _controls_of_readings},
+    reads={
+        "rows": Read("tables/table_overlap.csv", each="paper.table.read_csv"),
+        "style": column_styles,
+    },
+)
+declare(
     "figure_controls",
     "paper",
     "controls.figure_controls",
-    """SaGe beside prunings without contexts, on a few of the paper's main statements: how far from
-    random pruning each is, in standard deviations of the vocabularies pruned at random. 0 is their
-    mean, and right is where the statement points. All random prunings lie in the grey band. SaGe's
-    mark is filled where it is beyond or below chance by its rank among many more random prunings,
-    which only statements that word types decide have; marks of controls are open. Lines are 95 %
-    intervals over the text or the pieces, and no spread of seeds. Outside the breaks (//) the scale
-    is smaller. A statement on which all random prunings agree has no such unit and is left out. The
-    paper has no such figure; all main statements are in ``table_controls``.
+    """SaGe beside prunings without contexts, on a few of the paper's main statements: a row a
+    statement, with a scale of its own. The upright line is the paper's value, where it prints one.
+    Lines of SaGe are 95 % intervals over the text or the pieces and over its seeds, where it has
+    several; those of controls reach from the lowest to the highest of their seeds. The paper has no
+    such figure; all main statements are in ``table_controls``.
     """,
     when=_drawn_with_controls,
     legend=lambda run: ["bpe", *compared_sage(run)],
     settings={
         "labels": lambda run: labels_of(run, compared_sage(run)),
-        "controls": lambda run: {name: _controls_of(run, name) for name in compared_sage(run)},
+        "controls": _controls,
         "languages": lambda run: language_titles(run, run.languages),
     },
     reads={"claims": "claims.json", "values": paper_values},
@@ -137,8 +151,9 @@ declare(
     caption="""
     Share of the words of the training corpus by the number of subwords they are cut into (paper,
     Section 4, “Subword Fertility”), and how many points that is above BPE's. Words of eight or more
-    share the last group. Thin lines are prunings without contexts, at random (one seed) and of the
-    least frequent pieces. Panels above one another have the same scale. |greedy|
+    share the last group. Open marks are prunings without contexts, at random (one seed) and of the
+    least frequent pieces. Both axes are logarithmic, and linear within 0.1 points of 0; a share of
+    0 is not drawn. Panels above one another have the same scale. |greedy|
     """,
     **OF_FERTILITY,
 )
@@ -179,8 +194,9 @@ declare(
     caption="""
     Share of words by their number of subwords, on a text of another domain, named at the left,
     with the vocabularies made from the training corpus, and how many points that is above BPE's
-    (paper, Section 4, “Robustness to Domain Change”). Thin lines are prunings without contexts.
-    ``figure_domains`` has all texts. |greedy|
+    (paper, Section 4, “Robustness to Domain Change”). Open marks are prunings without contexts.
+    Both axes are logarithmic, and linear within 0.1 points of 0; a share of 0 is not drawn.
+    |greedy|
     """,
     of_domains=True,
     **OF_FERTILITY,
@@ -193,43 +209,10 @@ declare(
     another domain, which the title names (paper, Section 4, “Robustness to Domain Change”); upright
     lines are medians. Pieces of fewer than ten occurrences are left out: on a small text they are
     many, and each panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives
-    a distribution with rare pieces a comb. ``figure_domains`` has all texts. |greedy|
+    a distribution with rare pieces a comb. |greedy|
     """,
     of_domains=True,
     **OF_RATIO,
-)
-declare(
-    "figure_domains",
-    "intrinsic",
-    "figures.figure_domains",
-    """Subwords per word and neighbours per occurrence on every text of another domain, with the
-    vocabularies made from the training corpus (paper, Section 4, “Robustness to Domain Change”):
-    share of words by their number of subwords, how many points that is above BPE's, and distinct
-    neighbours divided by frequency over the pieces that occur ten times or more, whose medians are
-    upright lines. Thin lines are prunings without contexts. Panels above one another have the same
-    scale. |greedy|
-    """,
-    when=lambda run: run.compared and run.domains,
-    legend=compared,
-    settings={"window": _window, "thin": _thin},
-    reads={
-        "fertility": _of_domains("fertility", _with_thin),
-        "neighbours": _of_domains("neighbours", compared),
-    },
-)
-declare(
-    "figure_tokenizers",
-    "intrinsic",
-    "tokenizers.figure_tokenizers",
-    """Three measures of every tokenizer of the run (rows) in every language: a filled mark is the
-    training corpus, an open one a text of another domain; a tokenizer's marks stand one below the
-    other only so that none covers another. The paper has no such figure; all measures are in
-    ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
-    method or as their brackets say. No scale begins at zero, and each language has scales of its
-    own.
-    """,
-    legend=ordered_tokenizers,
-    reads={"texts": summaries},
 )
 declare(
     "figure_ngrams",

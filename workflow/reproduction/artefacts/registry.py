@@ -194,7 +194,7 @@ def declare(
     if name in _REGISTERED:
         raise ValueError(f"{name} is there twice; give one of them another name")
     if name.startswith("figure_"):
-        reads = {**reads, "style": lambda run: resource("style.mplstyle")}
+        reads = {"style": styles, **reads}
     known = {key: one if isinstance(one, Read) else Read(one) for key, one in reads.items()}
     _REGISTERED[name] = Artefact(
         name, f"paper.{function}", target, caption, known, settings or {}, **options
@@ -291,6 +291,20 @@ def flat(paths: Paths) -> list[str]:
 def resource(name: str) -> str:
     """Return the path of a file of workflow/resources, from the working directory."""
     return os.path.relpath(RESOURCES / name)
+
+
+def styles(run: Run) -> list[str]:
+    """Return matplotlib's style files for figures as wide as the configuration says."""
+    return column_styles(run) if run.config.figures.width == "column" else [_style("style")]
+
+
+def column_styles(run: Run) -> list[str]:
+    """Return matplotlib's style files for a figure of one column."""
+    return [_style("style"), _style("column")]
+
+
+def _style(name: str) -> str:
+    return resource(f"{name}.mplstyle")
 
 
 def paper_values(run: Run) -> str:

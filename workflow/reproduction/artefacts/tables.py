@@ -28,7 +28,6 @@ from reproduction.artefacts.shared import (
     without_contexts,
 )
 from reproduction.paper.notes import budget_note, pretraining_note
-from reproduction.vocabularies import contexts, start
 
 PAPER = Read(paper_values, whole="paper.inputs.read_paper_values")
 
@@ -201,12 +200,6 @@ def _probe_answers(run: Run) -> list[str]:
     ]
 
 
-def _made_here(run: Run) -> list[str]:
-    """Return the tokenizers that have a piece for each character they know; others may not."""
-    external = run.of_method("external")
-    return [name for name in ordered_tokenizers(run) if name not in external]
-
-
 def _pruned(run: Run) -> dict[str, dict[str, str]]:
     return {
         title: {tok: run.result(f"vocab/{lang}/{tok}/ablations.parquet") for tok in run.pruned}
@@ -353,21 +346,6 @@ declare(
         "morphology": Read(
             "analysis/{lang}/morphology/{tok}.json", each="paper.tokenizers.read_json"
         ),
-    },
-)
-declare(
-    "table_unknown",
-    "intrinsic",
-    "unknown.table_unknown",
-    """Characters of the training corpus without a piece, for the tokenizers that this run makes.
-    Each becomes one ``[UNK]``. How many there are depends on ``vocabulary.character_coverage`` and
-    ``vocabulary.ascii``. The csv file has all of them.
-    """,
-    when=lambda run: not run.reproduces and _made_here(run),
-    tokenizers=_made_here,
-    reads={
-        "corpora": Read("corpus/{lang}.train.words.npz", each="paper.unknown.read_words"),
-        "pieces": Read("vocab/{lang}/{tok}/pieces.txt", each="paper.unknown.read_pieces"),
     },
 )
 _hyperparameters(
@@ -533,37 +511,5 @@ declare(
     reads={
         "panels": Read(curve_files, whole="paper.curves.read_curves"),
         "logs": lambda run: training_logs(run, curve_languages(run)),
-    },
-)
-declare(
-    "table_costs",
-    "paper",
-    "tables.table_costs",
-    """Time and memory of every stage, for BPE, for each SaGe tokenizer and for all jobs together;
-    last, all that each vocabulary takes, as a multiple of BPE's time (paper, “Limitations”). The
-    numbers come from clocks and differ between equal runs.
-    """,
-    legend=paper_tokenizers,
-    settings={
-        "benchmarks": lambda run: run.result("benchmarks"),
-        "languages": lambda run: language_titles(run, run.languages),
-        "tokenizers": lambda run: labels_of(run, paper_tokenizers(run)),
-        "starts": lambda run: {
-            n: start(run, n)
-            for n in paper_tokenizers(run)
-            if run.tokenizer(n).method == "sage" and contexts(run, n) != "zero"
-        },
-    },
-    notes=lambda run, presets: [*([_budget(run, run.tasks)] if run.models else []), presets],
-    reads={
-        "measured": Read(
-            lambda run: [
-                *run.vocabulary_files(),
-                *run.analysis_files(run.tokenizers, "summary.json"),
-                *run.model_files(),
-                *run.score_files(run.tasks),
-            ],
-            is_passed=False,
-        )
     },
 )

@@ -17,10 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from reproduction.analysis.stats import adjust, benjamini_hochberg
-from reproduction.paper.chance import as_far, chance_verdict, drawn, rank_p_value
+from reproduction.analysis.stats import adjust
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
@@ -42,7 +39,7 @@ log = logging.getLogger(__name__)
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 # What a record has of its statement.
-_STATED = ("id", "where", "statement", "kind", "paper", "direction")
+_STATED = ("id", "where", "statement", "kind", "paper")
 _NOTHING_KEPT = ResumableState(None, "")
 
 
@@ -60,16 +57,13 @@ def build_claims(
 
     state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
 
-    json: a list of records: id, where, statement, kind, paper, direction, ours, low, high, interval
+    json: a list of records: id, where, statement, kind, paper, ours, low, high, interval
     (what is resampled: lines, pieces, examples, examples and seeds or null), test, p_value,
     p_adjusted (Holm over the family), family, beyond (the paper does not say it of this language),
     verdict, reason, meets (the value alone is what the statement asks for), controls (control ->
     the same, measured on each of its seeds), met_by (control -> how many of its seeds meet the
-    statement), group (statements of one measure), random_as_far (random prunings as far as SaGe
-    towards the statement's target), random_ranked (of so many; a statement that word types decide
-    is ranked among more), chance (the verdict against chance, null without one), chance_p_value,
-    chance_p_adjusted (Benjamini-Hochberg over the tokenizer's chance tests), definition (no pruning
-    can break the statement), variant (another reading of a statement that is there already),
+    statement), group (statements of one measure), definition (no pruning can break the
+    statement), variant (another reading of a statement that is there already),
     failed_premise (the claim that it rests on, where that is not reproduced), corpus, text,
     language, tokenizer, preset, seed (the run's), seeds (what each seed of the
     tokenizer gives, where it has several), left_out (pieces too rare to have a ratio), constructed
@@ -94,8 +88,7 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    on_controls: control -> the claim measured on each of its seeds. draws: the numbers that many
-    random prunings give, where word types decide. chance_p_adjusted: of the test against chance.
+    on_controls: control -> the claim measured on each of its seeds.
     """
 
     claim: Statement
@@ -103,8 +96,6 @@ class Assessment:
     measured: Measurement | None
     reason: str | None
     on_controls: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
-    draws: np.ndarray | None = None
-    chance_p_adjusted: float | None = None
 
     @property
     def controls(self) -> dict[str, list[float | str]]:
@@ -131,27 +122,6 @@ class Assessment:
         if self.reason or not tested or self.claim.variant:
             return None
         return BEYOND if self.beyond else self.claim.measured_by.family
-
-    @property
-    def chance_p_value(self) -> float | None:
-        """The p-value of the test against chance; None where there is no such test."""
-        if self.reason or self.measured is None or self.draws is None:
-            return None
-        return rank_p_value(self.measured.seeds or (self.measured.ours,), self.draws)
-
-    @property
-    def ranked(self) -> np.ndarray:
-        """The random prunings that SaGe is ranked among: the draws, else the control's seeds."""
-        if self.reason or self.measured is None or not self.claim.has_chance:
-            return np.zeros(0)
-        return drawn(self.controls) if self.draws is None else self.draws
-
-    @property
-    def chance(self) -> str | None:
-        """The verdict against chance; None where there is no such test."""
-        if self.chance_p_adjusted is None:
-            return None
-        return chance_verdict(self.claim, self.measured.ours, self.draws, self.chance_p_adjusted)
 
 
 def assess_claims(
@@ -182,9 +152,6 @@ def assess_claims(
         key = (assessment.claim.id, assessment.case.language)
         if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
             assessment.on_controls = controls.get(key, {})
-            if assessment.measured:
-                assessment.draws = _draws(assessment.claim, assessment.case)
-    _adjust_chance(assessments, values["claims"])
     records = [_record(assessment) for assessment in assessments]
     verdicts = {(one["id"], one["language"], one["tokenizer"]): one["verdict"] for one in records}
     for record, assessment in zip(records, assessments, strict=True):
@@ -192,13 +159,6 @@ def assess_claims(
         verdict = verdicts.get((premise, record["language"], record["tokenizer"]), NOT_MEASURABLE)
         record["failed_premise"] = None if verdict in (REPRODUCED, NOT_MEASURABLE) else premise
     return records
-
-
-def _draws(claim: Statement, case: Case) -> np.ndarray | None:
-    """Return what random prunings give of a claim that word types decide; None without any."""
-    draws = case.random_prunings(claim.id) if claim.is_ranked else None
-    known = np.zeros(0) if draws is None else draws[~np.isnan(draws)]
-    return known if len(known) else None
 
 
 def _measure_all(
@@ -303,25 +263,9 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> N
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
-def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> None:
-    """Adjust the p-values against chance, in two families of each tokenizer.
-
-    One is of the paper's statements, the other of the same in languages that it does not speak of.
-    """
-    paper = sum(len(claim.languages) for claim in claims if claim.is_ranked)
-    tested = [member for member in assessments if member.chance_p_value is not None]
-    families = [(member.case.tokenizer, member.beyond) for member in tested]
-    sizes = {family: 0 if family[1] else paper for family in families}
-    adjusted = adjust(
-        [member.chance_p_value for member in tested], families, sizes, by=benjamini_hochberg
-    )
-    for member, p_value in zip(tested, adjusted.tolist(), strict=True):
-        member.chance_p_adjusted = p_value
-
-
 def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
-    decided, ranked = measured is not None and not assessment.reason, assessment.ranked
+    decided = measured is not None and not assessment.reason
     return {
         **{key: getattr(claim, key) for key in _STATED},
         **_numbers(measured),
@@ -333,11 +277,6 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "controls": assessment.controls,
         "met_by": assessment.met_by,
         "group": claim.group,
-        "random_as_far": as_far(claim, measured.ours, ranked) if len(ranked) else None,
-        "random_ranked": len(ranked),
-        "chance": assessment.chance,
-        "chance_p_value": assessment.chance_p_value,
-        "chance_p_adjusted": assessment.chance_p_adjusted,
         "definition": claim.definition,
         "variant": claim.variant,
         "corpus": case.corpus,

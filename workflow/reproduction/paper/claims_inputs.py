@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from reproduction.analysis import counts
@@ -59,7 +58,6 @@ class Results:
     heuristics: Mapping[str, str] = field(default_factory=dict)
     # Control -> its vocabularies, pruned without contexts; one a seed.
     controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    random_prunings: int = 0  # how many SaGe is ranked among
 
     # Language models; none where `lm_tokenizers`, those that have them, are none.
     lm_tokenizers: Sequence[str] = ()
@@ -208,13 +206,6 @@ class Case:
         """Return totals of each line of the corpus, segmented greedily."""
         words = self.run.words(self._language(), self._corpus(corpus))
         return _line_totals(words, self._vocabulary(tokenizer))
-
-    def random_prunings(self, claim: str) -> np.ndarray | None:
-        """Return a claim measured on many random prunings, float64[draws]; None without any."""
-        if not self.run.random_prunings:
-            return None
-        path = self.run.path("analysis", self._language(), "random_prunings.parquet")
-        return read_parquet(path, [claim])[claim].to_numpy()
 
     def rankings(self) -> pd.DataFrame:
         """Return the losses of all pieces left at several iterations of the case's pruning."""

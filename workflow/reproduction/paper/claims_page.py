@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reproduction.paper.chance import CHANCES, RANDOM, numbers
 from reproduction.paper.formats import NOTHING, number, p_value
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
-from reproduction.paper.tally import count_chances, count_verdicts, share_met, tally
+from reproduction.paper.tally import RANDOM, count_verdicts, numbers, share_met, tally
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
@@ -29,12 +28,11 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
         "tokenizers, by Holm over its family. *Measure*: what several statements share, on other "
         "windows, texts or languages. *Random*: the same of vocabularies pruned at random, "
-        "mean and lowest to highest; *chance*: the rank of SaGe among such; *met by*: the controls "
-        "whose values are what the statement asks for. *Constructed*: the examples of its task are "
-        "made of other text by a rule. *Timed*: measured by a clock, so it differs "
-        "between equal runs. *Beyond*: the paper does not say it of this language. *Variant*: "
-        "another reading of a statement that is counted already. Variants, and what is true of any "
-        "pruning, are not counted.",
+        "mean and lowest to highest; *met by*: the controls whose values are what the statement "
+        "asks for. *Constructed*: the examples of its task are made of other text by a rule. "
+        "*Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the paper does "
+        "not say it of this language. *Variant*: another reading of a statement that is counted "
+        "already. Variants, and what is true of any pruning, are not counted.",
         "",
         *([note, ""] if note else []),
     ]
@@ -42,7 +40,7 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     counts = count_verdicts(records).items()
     rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
     lines += markdown_table(heads, rows, "lrrr")
-    lines += _chances(records) + _tally(records)
+    lines += _tally(records)
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
@@ -50,18 +48,6 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
         lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
     lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
-
-
-def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how many claims of each SaGe tokenizer are beyond chance; nothing without controls."""
-    names = dict.fromkeys(record["tokenizer"] for record in records if record.get("chance"))
-    counts = [
-        count_chances([record for record in records if record["tokenizer"] == name])
-        for name in names
-    ]
-    rows = [[chance, *(str(count[chance]) for count in counts)] for chance in CHANCES]
-    note = "Against chance, what is on real data and in the paper's languages is counted."
-    return ["", *markdown_table(["against chance", *names], rows), "", note] if counts else []
 
 
 def _tally(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -91,7 +77,6 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "over": record["interval"] or "",
         "p": show_p_value(record),
         "random": show_control(record),
-        "chance": _chance_with_rank(record),
         "met by": show_met_by(record),
         "tokenizer": f"{name} ({preset})" if preset else name,
         "text": record["text"],
@@ -137,13 +122,6 @@ def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
     return "{} ({} to {})".format(*shown)
 
 
-def show_chance(record: Mapping[str, Any]) -> str:
-    """Return the verdict against chance, or why there is none; empty without controls."""
-    if record.get("definition"):
-        return "true of any pruning"
-    return record.get("chance") or ""
-
-
 def show_met_by(record: Mapping[str, Any]) -> str:
     """Return the controls that meet the statement, of several seeds how many do."""
     met = []
@@ -152,14 +130,6 @@ def show_met_by(record: Mapping[str, Any]) -> str:
         of_seeds = f" {record['met_by'][name]} of {seeds}" if seeds > 1 else ""
         met += [name + of_seeds] if share else []
     return ", ".join(met)
-
-
-def _chance_with_rank(record: Mapping[str, Any]) -> str:
-    if record.get("random_as_far") is None:
-        return show_chance(record)
-    rank = f"{record['random_as_far']:,} of {record['random_ranked']:,} as far"
-    chance = show_chance(record)
-    return f"{chance} ({rank})" if chance else rank
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
@@ -213,8 +183,7 @@ def show_notes(record: Mapping[str, Any]) -> str:
 def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     tested = Counter((record["tokenizer"], record["family"]) for record in records)
     kinds = [
-        [name, kind.text, "interval" if kind.whole else "value", kind.further]
-        for name, kind in KINDS.items()
+        [name, kind.text, "interval" if kind.whole else "value"] for name, kind in KINDS.items()
     ]
     lines = [
         "## Rules",
@@ -225,7 +194,7 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "is significant. Undecided: the interval reaches into the target. Same direction: SaGe "
         "against BPE has the sign that the paper states. By the kind of a claim:",
         "",
-        *markdown_table(["kind", "target", "what lies in it", "further is"], kinds),
+        *markdown_table(["kind", "target", "what lies in it"], kinds),
         "",
         "A narrow interval around the paper's value reproduces it, too; a range needs an interval "
         "without 0; an example is reproduced if it comes out as printed. A test is significant if "
@@ -235,14 +204,6 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     for family, meaning in FAMILIES.items():
         counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
         lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
-    lines += [
-        "",
-        "Against chance, where word types decide: SaGe's value has a rank among D random prunings, "
-        "p = 2 (1 + as low or as high, whichever are fewer) / (1 + D), adjusted by Benjamini and "
-        f"Hochberg over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
-        "further than their median; below chance: less far. Elsewhere the rank among the seeds "
-        "that are pruned at random, without a test.",
-    ]
     names = sorted({record["test"] for record in records if record["test"]})
     lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
     return lines

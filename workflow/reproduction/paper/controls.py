@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.lines import Line2D
 
-from reproduction.paper.chance import (
-    AS_CHANCE,
-    FREQUENCY,
-    drawn,
-    numbers,
-)
 from reproduction.paper.claims import read_records
-from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
-from reproduction.paper.forest import SHADE, STROKE, forest
-from reproduction.paper.formats import NOTHING, Files, number
+from reproduction.paper.claims_page import SIGNS, show_control, show_ours, show_value
+from reproduction.paper.formats import NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
-from reproduction.paper.statements import REPRODUCED, ahead, read_headlines
-from reproduction.paper.style import GREY, drawing, few_round_ticks, tokenizer_styles
+from reproduction.paper.statements import REPRODUCED, read_headlines
+from reproduction.paper.style import (
+    TokenizerStyle,
+    drawing,
+    few_round_ticks,
+    is_narrow,
+    legend_above,
+    tokenizer_styles,
+)
 from reproduction.paper.table import Table
-from reproduction.paper.tally import met_by_controls
+from reproduction.paper.tally import RANDOM, met_by_controls, numbers
 from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -39,8 +36,7 @@ Record = Mapping[str, Any]
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
     *("group", "ours", "low", "high", "meets", "p_adjusted"),
-    *("random_as_far", "random_ranked"),
-    *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
+    *("verdict", "definition"),
 )
 
 
@@ -60,7 +56,7 @@ class Row:
 
 def _has_spread(record: Record) -> bool:
     """Whether a statement is a number and measured on random prunings enough."""
-    return len(drawn(record["controls"])) >= FEWEST_SEEDS
+    return len(numbers(record["controls"].get(RANDOM, ()))) >= FEWEST_SEEDS
 
 
 def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
@@ -104,7 +100,7 @@ def table_controls(
     languages: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> Table:
-    """Return the main statements: paper, controls, and each SaGe tokenizer with both verdicts.
+    """Return the main statements: paper, controls, and each SaGe tokenizer with its verdict.
 
     claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
     tokenizers, controls, languages, and their titles. without_contexts: SaGe tokenizer -> the
@@ -124,9 +120,8 @@ def table_controls(
     note = (
         "Controls of several seeds: mean, lowest to highest. Beside a control, "
         f"{SIGNS[REPRODUCED]}: its value meets the statement, of several seeds more than half. "
-        "SaGe with its 95 % interval over the text or the pieces, the verdict against the paper "
-        f"({signs}), and the one against the random prunings: beyond chance, as chance or below "
-        "chance (docs/appendix/statistics.md)."
+        "SaGe with its 95 % interval over the text or the pieces, and over seeds where it has "
+        f"several, and the verdict ({signs}; docs/appendix/statistics.md)."
     )
     blocks = {sage: [*without_contexts.get(sage, ()), sage] for sage in labels}
     beside = set(itertools.chain(*blocks.values()))
@@ -177,7 +172,7 @@ def _cell(row: Row, name: str) -> str:
 def _sage_cell(record: Record | None) -> str:
     if record is None or record["ours"] is None:
         return NOTHING
-    return f"{show_ours(record)} {SIGNS[record['verdict']]} {show_chance(record)}".rstrip()
+    return f"{show_ours(record)} {SIGNS[record['verdict']]}"
 
 
 # --- the figure
@@ -187,13 +182,20 @@ _SHOWN = (
     *("sage_only_word_initial", "bpe_only_word_initial", "bpe_only_short", "words_of_5_more"),
     *("token_ratio", "ratio_lower"),
 )
-_LEAST = "least frequent pruned"
 _PAPER = "the paper's value"
-_WIDEST = 24  # characters of a statement in one line
-_BREAK = 10  # deviations from which on the axis has a smaller scale
-_OUTSIDE = 0.8  # of the room up to the break, which what is outside it has
-_UNIT = "deviations of random prunings,\nas the paper says →"
-_NO_SPREAD = "The random prunings agree on every main statement:\nthere is no spread to draw."
+_WIDEST = 18  # characters of a statement in one line
+_LANE = 0.085  # inches of a vocabulary in a panel
+_NOTHING_MEASURED = "None of the main statements is measured on controls."
+
+
+@dataclass(frozen=True)
+class Point:
+    """A vocabulary's value of a statement, with its interval or the range of its seeds."""
+
+    label: str
+    value: float
+    low: float | None = None
+    high: float | None = None
 
 
 def figure_controls(
@@ -201,144 +203,99 @@ def figure_controls(
     values: Files,
     *,
     labels: Mapping[str, str],
-    controls: Mapping[str, Mapping[str, str]],
+    controls: Mapping[str, str],
     languages: Mapping[str, str],
     **files: Files,
 ) -> None:
-    """Draw SaGe beside its controls on a few main statements: a panel a version of SaGe.
+    """Draw SaGe beside its controls on a few main statements: a row a statement, with its scale.
 
-    The unit is the standard deviation of the random seeds, and right is where the statement points.
-    A statement on which all seeds agree has no such unit and is left out. Where nothing is left,
-    the figure says so.
-    claims, values, languages: as for `table_controls`. labels: SaGe tokenizers and what they are
-    called. controls: SaGe tokenizer -> what it is set against beside the random and the least
-    frequent ones, and what that is called. files: pdf, png and optionally style.
+    claims, values: as for `table_controls`. labels, controls, languages: SaGe tokenizers, controls
+    and languages, and what they are called. files: pdf, png and optionally style.
 
     Raises:
         UserError: `claims` is missing or damaged, or has no controls.
     """
     rows = control_rows(read_records(claims, labels), read_headlines(values))
-    rows = [row for row in rows if np.ptp(_seeds(row)) > 0]
-    found = [row for row in rows if row.any["id"] in _SHOWN]
-    if not found:
+    panels = {(row.any["id"], row.language): row for row in rows if row.any["id"] in _SHOWN}
+    shown = [name for name in _SHOWN if any(name == known for known, _ in panels)]
+    columns = [code for code in languages if any(code == language for _, language in panels)]
+    vocabularies = [*controls.values(), *labels.values()]
+    styles = tokenizer_styles(vocabularies)
+    if not shown:
         with drawing([1], **files) as (_, grid):
-            grid[0, 0].text(0.5, 0.5, _NO_SPREAD, ha="center", va="center")
+            grid[0, 0].text(0.5, 0.5, _NOTHING_MEASURED, ha="center", va="center")
             grid[0, 0].set_axis_off()
         return
-    marks = pd.DataFrame(
-        [
-            {
-                "strip": languages.get(row.language or "", row.language or ""),
-                "panel": label,
-                "unit": _UNIT,
-                "row": fill(row.headline, _WIDEST, break_on_hyphens=False),
-                **mark,
-            }
-            for row in sorted(found, key=lambda row: list(languages).index(row.language))
-            for name, label in labels.items()
-            for mark in _marks(row, name, label, controls[name])
-        ]
-    )
-    reach = {label: _reach(found) for label in labels.values()}
-    scale = _BrokenScale(float(marks[["x", "low", "high"]].abs().max(axis=None)))
-    band = Patch(label="where all random prunings lie", color=SHADE)
-    look = {"shade": reach, "dress": scale.dress, "handles": [band], "sharex": "col"}
-    forest(marks, **look, **files)
+    heights = [0.4 + _LANE * len(vocabularies)] * len(shown)
+    with drawing(heights, len(columns), **files) as (figure, grid):
+        for axes_of_row, name in zip(grid, shown, strict=True):
+            for axes, language in zip(axes_of_row, columns, strict=True):
+                row = panels.get((name, language))
+                axes.set_visible(row is not None)
+                if row is not None:
+                    _draw_statement(axes, row, points_of_row(row, labels, controls), styles)
+                    axes.set_ylabel(languages[language] if is_narrow() else "")
+            _name_statement(axes_of_row, panels, name)
+        if not is_narrow():
+            for column, language in zip(grid.T, columns, strict=True):
+                next(filter(Axes.get_visible, column)).set_title(languages[language])
+        legend_above(figure, [*_handles(styles), _paper_handle()])
 
 
-def _seeds(row: Row) -> np.ndarray:
-    return drawn(row.any["controls"])
+def points_of_row(row: Row, labels: Mapping[str, str], controls: Mapping[str, str]) -> list[Point]:
+    """Return the measured values of a statement: controls first, then SaGe.
+
+    A control of several seeds has their mean, lowest and highest value, SaGe its 95 % interval.
+    """
+    points = []
+    for name, label in controls.items():
+        seeds = numbers(row.any["controls"].get(name, ()))
+        if seeds.size:
+            spread = (seeds.min(), seeds.max()) if seeds.size > 1 else (None, None)
+            points.append(Point(label, float(seeds.mean()), *spread))
+    for name, label in labels.items():
+        record = row.records.get(name)
+        if record is not None and record["ours"] is not None:
+            points.append(Point(label, record["ours"], record["low"], record["high"]))
+    return points
 
 
-def _reach(rows: Sequence[Row]) -> float:
-    """Return the largest distance of a random seed from the mean of its row, in deviations."""
-    return max(abs(_standardised(row, seed)) for row in rows for seed in _seeds(row).tolist())
+def _draw_statement(
+    axes: Axes, row: Row, points: Sequence[Point], styles: Mapping[str, TokenizerStyle]
+) -> None:
+    """Draw a mark a vocabulary on a scale of the statement; the paper's value is a line."""
+    lanes = {label: place for place, label in enumerate(styles)}
+    if isinstance(row.any["paper"], int | float):
+        axes.axvline(row.any["paper"], color="black", linewidth=1, zorder=1)
+    for point in points:
+        style, place = styles[point.label], lanes[point.label]
+        if point.low is not None:
+            axes.plot([point.low, point.high], [place, place], color=style.colour, linewidth=1)
+        axes.plot(point.value, place, **style.dot, markersize=4)
+    axes.set_ylim(len(styles) - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.grid(visible=True, axis="x")
+    axes.margins(x=0.06)
+    few_round_ticks(axes)
 
 
-def _marks(
-    row: Row, name: str, label: str, controls: Mapping[str, str]
-) -> Iterator[dict[str, Any]]:
-    """Yield what is drawn of a statement beside a version of SaGe: paper, controls, SaGe."""
-    if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
-        stroke = {"colour": "black", "marker": STROKE, "filled": True}
-        yield _mark(row, _PAPER, row.any["paper"]) | stroke
-    for control, value in _control_values(row, controls).items():
-        yield _mark(row, control, value) | {"filled": False}
-    record = row.records.get(name)
-    if record is not None and record["ours"] is not None:
-        beyond = record["chance"] not in (AS_CHANCE, None)
-        interval = (record["low"], record["high"])
-        yield _mark(row, label, record["ours"], interval) | {"filled": beyond}
+def _name_statement(
+    axes_of_row: Sequence[Axes], panels: Mapping[tuple[str, str | None], Row], name: str
+) -> None:
+    """Write a statement at the left of its first panel, or above it where panels are stacked."""
+    headline = next(row.headline for (known, _), row in panels.items() if known == name)
+    first = next(axes for axes in axes_of_row if axes.get_visible())
+    if is_narrow():
+        first.set_title(fill(headline, 2 * _WIDEST, break_on_hyphens=False))
+        return
+    text = fill(headline, _WIDEST, break_on_hyphens=False)
+    first.set_ylabel(text, rotation=0, ha="right", va="center")
 
 
-def _control_values(row: Row, controls: Mapping[str, str]) -> dict[str, float]:
-    """Return what the controls beside the random ones give, mean of their seeds, by their names."""
-    found = {
-        label: numbers(row.any["controls"].get(name, ()))
-        for name, label in {FREQUENCY: _LEAST, **controls}.items()
-    }
-    return {label: float(values.mean()) for label, values in found.items() if values.size}
+def _handles(styles: Mapping[str, TokenizerStyle]) -> list[Line2D]:
+    look = {"linestyle": "-", "linewidth": 1, "markersize": 4}
+    return [Line2D([], [], label=k, **{**style.dot, **look}) for k, style in styles.items()]
 
 
-def _mark(
-    row: Row, label: str, value: float, interval: Sequence[float | None] = (None, None)
-) -> dict[str, Any]:
-    style = tokenizer_styles([label])[label]
-    low, high = (np.nan if end is None else _standardised(row, end) for end in interval)
-    return {
-        "group": label,
-        "x": _standardised(row, value),
-        "low": low,
-        "high": high,
-        "colour": style.colour,
-        "marker": style.mark,
-    }
-
-
-def _standardised(row: Row, value: float) -> float:
-    """Return a value as deviations from the random mean, positive where the statement points."""
-    seeds = _seeds(row)
-    mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
-    kind, paper, direction = row.any["kind"], row.any["paper"], row.any.get("direction")
-    further, at_mean = (
-        ahead(kind, paper, one, direction) for one in (mean + 1e-6 * deviation, mean)
-    )
-    up = further >= at_mean
-    return (value - mean) / (deviation if up else -deviation)
-
-
-@dataclass(frozen=True)
-class _BrokenScale:
-    """An axis with a smaller scale outside `_BREAK` deviations; reach: the largest to be shown."""
-
-    reach: float
-
-    @property
-    def _squeeze(self) -> float:
-        return max(1.0, (self.reach - _BREAK) / (_OUTSIDE * _BREAK))
-
-    def _place(self, value: np.ndarray) -> np.ndarray:
-        outside = np.maximum(np.abs(value) - _BREAK, 0)
-        return np.sign(value) * (np.minimum(np.abs(value), _BREAK) + outside / self._squeeze)
-
-    def _value(self, place: np.ndarray) -> np.ndarray:
-        outside = np.maximum(np.abs(place) - _BREAK, 0)
-        return np.sign(place) * (np.minimum(np.abs(place), _BREAK) + outside * self._squeeze)
-
-    def dress(self, axes: Axes) -> None:
-        """Set scale and ticks of a panel, and mark where the axis breaks."""
-        if self._squeeze == 1:
-            few_round_ticks(axes)
-            return
-        axes.set_xscale("function", functions=(self._place, self._value))
-        power = 10 ** np.floor(np.log10(self.reach))
-        far = np.floor(self.reach / power) * power
-        axes.set_xticks([-far, -_BREAK, 0, _BREAK, far] if far > _BREAK else [-_BREAK, 0, _BREAK])
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x, ",.0f")))
-        axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlim(-1.1 * self.reach, 1.1 * self.reach)
-        for side in (-1, 1):
-            axes.axvline(side * _BREAK, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
-            place = {"x": side * _BREAK, "y": 0, "transform": axes.get_xaxis_transform()}
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 0}
-            axes.text(s="//", ha="center", va="center", fontsize=8, bbox=box, **place)
+def _paper_handle() -> Line2D:
+    return Line2D([], [], label=_PAPER, color="black", marker="|", linestyle="none", markersize=8)

@@ -27,6 +27,8 @@ from reproduction.paper.style import (
     grouped_bars,
     label_below,
     legend_above,
+    logarithmic_differences,
+    logarithmic_shares,
     name_panels,
     name_row,
     plain_log_scale,
@@ -67,45 +69,56 @@ def figure_lengths(panels: Words, **files: Files) -> None:
         legend_above(figure, bar_handles(styles))
 
 
-def figure_fertility(panels: Words, *, thin: Sequence[str] = (), **files: Files) -> None:
+def figure_fertility(panels: Words, *, controls: Sequence[str] = (), **files: Files) -> None:
     """Draw the share of corpus words by their number of subwords, and its difference from BPE's.
 
-    panels: corpus words (int) indexed by subwords per word (1, 2, ...). thin: labels of controls,
-    whose differences are thin lines.
+    Both axes are logarithmic, the second around 0: what the paper says is about words of five and
+    more subwords, which are few. panels: corpus words (int) indexed by subwords per word (1, 2,
+    ...). controls: labels of those that are no reading of SaGe; their marks are open.
     Source: paper, Section 4, "Subword Fertility".
     """
     styles = _styles(panels)
-    with drawing([1.9] * len(panels), 2, sharey="col", **files) as (figure, grid):
+    with drawing([2.1] * len(panels), 2, sharey="col", **files) as (figure, grid):
         for row, (title, panel) in zip(grid, panels.items(), strict=True):
-            _draw_fertility(*row, title, panel, thin)
-        baseline = next(iter(panels[title]))
+            shares = {label: _fertility_shares(words) for label, words in panel.items()}
+            baseline = next(iter(shares))
+            others = {k: shares[k] - shares[baseline] for k in shares if k != baseline}
+            _draw_dots(row[0], shares, styles, controls)
+            _draw_dots(row[1], others, styles, controls)
+            row[1].axhline(0, color="black", linewidth=0.7)
+            name_row(row[0], title, "")
+        logarithmic_shares(grid[:, 0])
+        logarithmic_differences(grid[:, 1])
         name_panels(grid.flat, [_SHARES, _DIFFERENCES.format(baseline)] * len(panels))
         label_below(figure, "Subwords per word (pieces)")
-        legend_above(figure, _bar_and_control_handles(styles, thin))
+        legend_above(figure, _dot_handles(styles, controls))
 
 
-def _draw_fertility(
-    shares: Axes,
-    differences: Axes,
-    title: str,
-    panel: Mapping[str, pd.Series],
-    thin: Sequence[str],
+def _draw_dots(
+    axes: Axes,
+    values: Mapping[str, np.ndarray],
+    styles: Mapping[str, TokenizerStyle],
+    controls: Sequence[str],
 ) -> None:
-    """Draw the shares as bars, and beside them what each tokenizer has more than the first."""
-    styles = tokenizer_styles(panel)
-    found = {label: _fertility_shares(words) for label, words in panel.items()}
-    drawn = {label: values for label, values in found.items() if label not in thin}
-    grouped_bars(shares, drawn, styles)
-    baseline, *others = drawn
-    grouped_bars(differences, {k: drawn[k] - drawn[baseline] for k in others}, styles)
-    for label in [label for label in thin if label in found]:
-        look = {"linewidth": 0.8, "marker": styles[label].mark, "markersize": 3}
-        differences.plot(found[label] - found[baseline], **styles[label].curve, **look)
-    differences.axhline(0, color="black", linewidth=0.7)
-    for axes in (shares, differences):
-        axes.set_xticks(np.arange(len(_SUBWORDS)), _SUBWORDS)
-    shares.set_ylim(0, 100)  # the same in every text, so that figures compare
-    name_row(shares, title, "")
+    """Draw a mark a tokenizer beside one another in each group of words."""
+    width = 0.8 / len(styles)
+    for place, label in enumerate(styles):
+        if label in values:
+            at = np.arange(len(_SUBWORDS)) + (place - (len(styles) - 1) / 2) * width
+            axes.plot(at, values[label], **_dot(styles[label], label in controls))
+    axes.set_xticks(np.arange(len(_SUBWORDS)), _SUBWORDS)
+
+
+def _dot(style: TokenizerStyle, is_open: bool) -> dict:
+    face = {"markerfacecolor": "white"} if is_open else {}
+    return {**style.dot, "markersize": 3.5, **face}
+
+
+def _dot_handles(styles: Mapping[str, TokenizerStyle], controls: Sequence[str]) -> list[Line2D]:
+    return [
+        Line2D([], [], label=label, **_dot(style, label in controls))
+        for label, style in styles.items()
+    ]
 
 
 def _fertility_shares(words: pd.Series) -> np.ndarray:
@@ -113,18 +126,6 @@ def _fertility_shares(words: pd.Series) -> np.ndarray:
     bins = np.clip(words.index.to_numpy(), 1, MOST_SUBWORDS)
     counts = np.bincount(bins, weights=words.to_numpy(), minlength=MOST_SUBWORDS + 1)[1:]
     return 100 * counts / counts.sum()
-
-
-def _bar_and_control_handles(styles: Mapping[str, TokenizerStyle], thin: Sequence[str]) -> list:
-    bars = {label: style for label, style in styles.items() if label not in thin}
-    return [
-        *bar_handles(bars),
-        *(
-            Line2D([], [], label=k, linewidth=0.8, marker=styles[k].mark, **styles[k].curve)
-            for k in thin
-            if k in styles
-        ),
-    ]
 
 
 def figure_exponence(
@@ -137,7 +138,7 @@ def figure_exponence(
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
-    shape = {"heights": [2.0, 1.1] * len(panels), "columns": len(windows)}
+    shape = {"heights": [2.0, 1.1] * len(panels), "columns": len(windows), "together": 2}
     with drawing(**shape, sharex=True, **files) as (figure, grid):
         upper, strips = grid[::2], grid[1::2]
         for row, below, (title, panel) in zip(upper, strips, panels.items(), strict=True):
@@ -150,14 +151,22 @@ def figure_exponence(
                 axes.set_xlim(0, top + 1)
                 axes.tick_params(labelbottom=True)
                 strip.tick_params(labelbottom=True)
-                strip.sharey(strips[0, 0])
             name_row(row[0], title, "Neighbours (log scale)")
             below[0].set_ylabel(f"vs. {next(iter(panel))} (%)")
+        _share_limits(strips)
         names = [f"Window {window}" for window in windows]
         name_panels(upper.flat, names * len(panels))
         label_below(figure, "Rank of the piece by distinct neighbours")
         figure.align_ylabels(grid[:, 0])
         legend_above(figure, curve_handles(styles))
+
+
+def _share_limits(panels: np.ndarray) -> None:
+    """Give panels one y axis that holds what is drawn in each of them."""
+    limits = [axes.get_ylim() for axes in panels.flat]
+    low, high = min(low for low, _ in limits), max(high for _, high in limits)
+    for axes in panels.flat:
+        axes.set_ylim(low, high)
 
 
 def _draw_ranks(
@@ -232,29 +241,6 @@ def _write_medians(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -
     place = {"x": 0.99, "y": 0.99, "transform": axes.transAxes, "va": "top", "ha": "right"}
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # no grid line crosses it
     axes.text(s="\n".join(notes), fontsize=7, bbox=box, **place)
-
-
-def figure_domains(
-    fertility: Words, neighbours: Neighbours, *, window: int, thin: Sequence[str], **files: Files
-) -> None:
-    """Draw fertility and ratio of every text of another domain: a row a text.
-
-    fertility, thin: as for `figure_fertility`. neighbours, window: as for `figure_ratio`.
-    Source: paper, Section 4.1.
-    """
-    styles = _styles(fertility)
-    with drawing([1.5] * len(fertility), 3, sharey="col", **files) as (figure, grid):
-        for row, (title, panel) in zip(grid, fertility.items(), strict=True):
-            _draw_fertility(*row[:2], title, panel, thin)
-            _draw_ratios(row[2], neighbours[title], window)
-        baseline = next(iter(fertility[title]))
-        names = [_SHARES, _DIFFERENCES.format(baseline), "Pieces (%)"]
-        name_panels(grid.flat, names * len(fertility))
-        grid[0, 2].set_ylim(bottom=0)
-        below = ["Subwords per word"] * 2 + ["Neighbours / frequency"]
-        for axes, name in zip(grid[-1], below, strict=True):
-            axes.set_xlabel(name)
-        legend_above(figure, _bar_and_control_handles(styles, thin))
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:

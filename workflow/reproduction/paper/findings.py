@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import pandas as pd
 
 from reproduction.paper.claims_page import (
     SIGNS,
@@ -28,9 +27,9 @@ from reproduction.paper.claims_page import (
 from reproduction.paper.formats import number
 from reproduction.paper.overlap import OWN, what_chooses
 from reproduction.paper.statements import read_claims
+from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
-from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
 
 Row = Mapping[str, Any]
@@ -77,7 +76,7 @@ def build_findings(
     """
     evidence = Evidence(
         read_json(claims),
-        {name: read_table_csv(path) for name, path in tables.items()},
+        {name: read_csv(path) for name, path in tables.items()},
         read_claims(values),
         run,
     )
@@ -88,19 +87,6 @@ def section(markdown: str, title: str) -> str:
     """Return what stands under a heading of the second level; empty without such a heading."""
     parts = re.split(r"^## (.+)\n", markdown, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "").strip()
-
-
-def read_table_csv(path: Path | str) -> list[dict[str, Any]]:
-    """Return the rows of a table's CSV; an empty cell is None.
-
-    Raises:
-        UserError: the file cannot be read.
-    """
-    try:
-        frame = pd.read_csv(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
-    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 # --- what the template asks for
@@ -308,8 +294,8 @@ def _plain(text: str) -> str:
 
 
 def _outcome(record: Row) -> str:
-    """Return the verdict against the paper, and the one against chance where there is one."""
-    return ", ".join(filter(None, [record["verdict"], record["chance"]]))
+    """Return the verdict on a claim."""
+    return record["verdict"]
 
 
 def _sign(record: Row) -> str:

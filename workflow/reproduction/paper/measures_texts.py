@@ -360,20 +360,6 @@ def fertility_difference(case: Case, *, fewest: int, most: int | None = None) ->
 
 
 @measure()
-def words_share(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
-    """Share of the corpus words with `fewest` to `most` subwords."""
-    words = case.fertility(case.tokenizer)
-    return Measurement(float(words.loc[fewest:most].sum() / words.sum()))
-
-
-@measure()
-def tokens_of_a_word(case: Case) -> Measurement:
-    """Mean number of subwords of a corpus word."""
-    words = case.fertility(case.tokenizer)
-    return Measurement(float((words * words.index).sum() / words.sum()))
-
-
-@measure()
 def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     """Tokens in a number of lines: the mean of a line, times that number."""
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
@@ -463,14 +449,6 @@ def ratio_difference(case: Case, *, window: int, other: str = BASELINE) -> Measu
     tested = intervals.difference_of_means(*_ratios(case, window, other), seed=case.seed)
     relative = relative_ratio_difference(case, window=window, other=other)
     return replace(relative, test=tested.test, p_value=tested.p_value)
-
-
-@measure()
-def mean_neighbours_ratio(case: Case, *, window: int) -> Measurement:
-    """Mean number of distinct neighbours of the pieces that the text holds, SaGe over BPE."""
-    ranked = (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
-    ours, baseline = (distinct[distinct > 0].mean() for distinct in ranked)
-    return Measurement(float(ours / baseline) if baseline else float("nan"))
 
 
 def _too_rare(case: Case, window: int) -> int:

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from reproduction.paper.formats import NOTHING
+from reproduction.paper.style import Files, drawing, label_below, legend_above, name_panels
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
@@ -120,3 +123,63 @@ def _cell(row: Mapping[str, Any]) -> str:
         return NOTHING
     spread = f" ({row['low']:.1%} to {row['high']:.1%})" if row["pairs"] > 1 else ""
     return f"{row['mean']:.1%}{spread}".replace("%", " %")
+
+
+# --- figure
+
+_COLOUR = "#00508C"
+_LANGUAGE_MARKS = ({"marker": "o"}, {"marker": "D", "markerfacecolor": "white"}, {"marker": "s"})
+_ROW = 0.2  # inches of a control
+
+
+def figure_overlap(
+    rows: Sequence[Mapping[str, Any]], *, controls: Mapping[str, Sequence[str]], **files: Files
+) -> None:
+    """Draw the shares of pruned pieces in common: a panel a reading, a row a control.
+
+    rows: of the csv of `table_overlap`. controls: label of a reading -> those of the controls that
+    it is compared with. files: pdf, png and style.
+    """
+    languages = list(dict.fromkeys(row["language"] for row in rows))
+    marks = dict(zip(languages, itertools.cycle(_LANGUAGE_MARKS), strict=False))
+    named = {reading: [OWN, *names] for reading, names in controls.items()}
+    heights = [0.6 + _ROW * len(names) for names in named.values()]
+    with drawing(heights, **files) as (figure, grid):
+        for axes, (reading, names) in zip(grid[:, 0], named.items(), strict=True):
+            found = [row for row in rows if row["reading"] == reading and row["mean"] is not None]
+            means = {name: _mean_over_languages(found, name) for name in names}
+            shown = sorted(filter(means.get, names), key=means.get, reverse=True)
+            for row in found:
+                if row["control"] in shown:
+                    _draw_share(axes, row, shown.index(row["control"]), marks[row["language"]])
+            axes.set_yticks(range(len(shown)), [_short(name, reading) for name in shown])
+            axes.set_ylim(len(shown) - 0.5, -0.5)
+            axes.set_xlim(0, 100)
+            axes.grid(visible=True, axis="x")
+            axes.tick_params(axis="y", length=0)
+        name_panels(grid[:, 0], named)
+        label_below(figure, "Pieces that the title prunes and the row prunes, too (%)")
+        legend_above(
+            figure,
+            [Line2D([], [], label=k, **_mark(look)) for k, look in marks.items()],
+        )
+
+
+def _mean_over_languages(rows: Sequence[Mapping[str, Any]], control: str) -> float | None:
+    shares = [row["mean"] for row in rows if row["control"] == control]
+    return sum(shares) / len(shares) if shares else None
+
+
+def _draw_share(axes: Axes, row: Mapping[str, Any], place: int, look: Mapping[str, Any]) -> None:
+    ends = [100 * row["low"], 100 * row["high"]]
+    axes.plot(ends, [place, place], color=_COLOUR, linewidth=1)
+    axes.plot(100 * row["mean"], place, **_mark(look))
+
+
+def _mark(look: Mapping[str, Any]) -> dict[str, Any]:
+    return {"color": _COLOUR, "markersize": 4.5, "linestyle": "none", **look}
+
+
+def _short(control: str, reading: str) -> str:
+    """Return the label of a control without the reading that its panel names."""
+    return "another seed" if control == OWN else control.removeprefix(reading).strip(" ,")

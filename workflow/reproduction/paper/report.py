@@ -27,19 +27,19 @@ from markupsafe import Markup
 from reproduction.job import git_commit, package_versions
 from reproduction.paper.claims_page import (
     SIGNS,
-    show_chance,
     show_control,
     show_met_by,
     show_ours,
     show_test,
     show_value,
 )
-from reproduction.paper.findings import SUMMARY, read_table_csv, section
+from reproduction.paper.findings import SUMMARY, section
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.playground import playground_data
 from reproduction.paper.report_own import beside_bpe, show_change
+from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
-from reproduction.paper.tally import count_chances, count_verdicts
+from reproduction.paper.tally import count_verdicts
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
@@ -49,22 +49,20 @@ log = logging.getLogger(__name__)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 # Names of targets that say too little. Those of other domains have the name of their text besides.
 TITLES = {
-    "figure_controls": "SaGe beside pruning at random",
+    "figure_overlap": "Contexts or counts: what others prune, too",
+    "figure_controls": "SaGe beside prunings without contexts",
     "figure_lengths": "Length of pieces",
     "figure_fertility": "Subwords per word",
     "figure_exponence": "Distinct neighbours of frequent pieces",
     "figure_ratio": "Distinct neighbours per occurrence",
-    "figure_domains": "Subwords and neighbours on other texts",
-    "figure_tokenizers": "All tokenizers, three measures",
     "figure_ngrams": "N-grams of pieces on held-out lines",
     "figure_evidence": "Every tokenizer beside BPE, by several methods",
-    "table_controls": "Main statements beside pruning at random",
+    "table_controls": "Main statements beside prunings without contexts",
     "table_overlap": "Contexts or counts: pieces pruned in common",
     "table_examples": "Sentences under both tokenizers",
     "table_retokenization": "Ablations that change distant tokens",
     "table_frequencies": "Pieces whose frequency differs most",
     "table_tokenizers": "All tokenizers on all texts",
-    "table_unknown": "Characters that become [UNK]",
     "table_hyperparameters_vocabulary": "Settings of the vocabularies",
     "table_hyperparameters_pretraining": "Settings of pretraining",
     "table_hyperparameters_finetuning": "Settings of fine-tuning",
@@ -74,7 +72,6 @@ TITLES = {
     "table_ngrams": "N-grams of pieces on held-out lines, all orders",
     "table_evidence": "Every tokenizer beside BPE, by several methods, in numbers",
     "table_learning_curves": "Where the learning curves end",
-    "table_costs": "Time and memory",
 }
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
@@ -205,7 +202,7 @@ def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     """Return what the page of another run opens with."""
     compared = run["compared"] or run["labels"]
     shown = [run["labels"][name] for name in compared if name != "bpe"]
-    rows = read_table_csv(measured)
+    rows = read_csv(measured)
     summaries = list(beside_bpe(rows, run["labels"].get("bpe"), shown))
     return {"tokenizers": run["labels"], "summaries": summaries}
 
@@ -224,7 +221,6 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "show_test": show_test,
         "show_control": show_control,
         "show_met_by": show_met_by,
-        "show_chance": show_chance,
         "code": _with_code,
         "script_json": _script_json,
         "digest": _digest,
@@ -289,13 +285,11 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the claims by place in the paper, and their verdicts counted.
 
     places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
-    verdict -> origin -> number. chances: tokenizer -> verdict against chance -> number, where there
-    are controls. origins: the kinds of record that are counted apart -> heading.
+    verdict -> origin -> number. origins: the kinds of record that are counted apart -> heading.
     """
     by_tokenizer = _grouped(records, itemgetter("tokenizer"))
     titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
     total = count_verdicts(records).values()
-    chances = {name: count_chances(own) for name, own in by_tokenizer.items()}
     return {
         "records": records,
         "signs": SIGNS,
@@ -304,7 +298,6 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for place, members in _grouped(records, itemgetter("where")).items()
         ],
         "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
-        "chances": {name: counts for name, counts in chances.items() if any(counts.values())},
         "origins": {
             origin: title
             for origin, title in titles.items()

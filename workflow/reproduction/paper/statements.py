@@ -15,8 +15,6 @@ Two kinds add to this. The interval of a `value` may also hold the paper's value
 four tolerances wide; that of a `range` must leave 0 out. Words (`example`) are reproduced if they
 come out as printed. "Not measurable here" always has a reason; a missing file is an error.
 
-The verdict against chance (`chance`) follows from the same target: further is where it lies.
-
 The rule was written down before any value was looked at; docs/appendix/statistics.md names the
 exceptions.
 """
@@ -33,7 +31,7 @@ from typing import Any
 
 from reproduction.paper import measures_models, measures_texts  # noqa: F401 (they fill MEASURES)
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.measures import CLOCKS, COUNTS, MEASURES, TYPES, Measure, Measurement
+from reproduction.paper.measures import CLOCKS, MEASURES, Measure, Measurement
 from sagevocab.errors import UserError
 
 REPRODUCED = "reproduced"
@@ -73,7 +71,6 @@ class Statement:
     factor: float = 1.0
     threshold: float = 0.0
     size: float | None = None
-    direction: str | None = None
     margin: float = 0.0
     at_least: float = 1.0
     headline: str | None = None
@@ -107,23 +104,6 @@ class Statement:
         return about_sage and self.measure is not None and self.measured_by.of_any_vocabulary
 
     @property
-    def has_chance(self) -> bool:
-        """Whether it is set against chance, where the run has controls and can measure it."""
-        counted = not (self.definition or self.variant)
-        return self.has_controls and counted and self.kind != EXAMPLE
-
-    @property
-    def is_of_counts(self) -> bool:
-        """Whether counts of a training corpus decide it, and it is about SaGe alone."""
-        on_train = self.corpus == TRAIN and self.tokenizers == "sage"
-        return on_train and self.measure is not None and self.measured_by.reads in (TYPES, COUNTS)
-
-    @property
-    def is_ranked(self) -> bool:
-        """Whether it is set against chance by rank: word types decide it, so draws are cheap."""
-        return self.has_chance and self.measured_by.reads == TYPES
-
-    @property
     def group(self) -> str | None:
         """What it measures, whatever language, text or window: statements of one hang together."""
         if self.measure is None:
@@ -143,14 +123,12 @@ class Kind:
     """What a kind of statement asks for.
 
     target: the region. wider: the region that only has the sign; None where SaGe against BPE says
-    so. whole: the whole interval must lie in the region, and not the value alone. further: where
-    the target lies from a value: `up`, `down`, or towards what.
+    so. whole: the whole interval must lie in the region, and not the value alone.
     """
 
     text: str
     target: Callable[[Statement], Region]
     wider: Callable[[Statement], Region] | None
-    further: str
     whole: bool = False
 
 
@@ -164,46 +142,39 @@ KINDS: dict[str, Kind] = {
         "within the tolerance of the paper's value",
         lambda s: (s.paper - s.tolerance, s.paper + s.tolerance),
         None,
-        "towards the paper's value",
     ),
     "factor": Kind(
         "between the paper's value / factor and the value * factor",
         lambda s: (s.paper / s.factor, s.paper * s.factor),
         None,
-        "towards the paper's value",
     ),
     "range": Kind(
         "the paper's range, widened by the tolerance",
         lambda s: (s.paper[0] - s.tolerance, s.paper[1] + s.tolerance),
         None,
-        "towards the paper's range",
     ),
     "more": Kind(
         "above the threshold, or the size that the statement asks for",
         lambda s: (_size(s), math.inf),
         lambda s: (s.threshold, math.inf),
-        "up",
         whole=True,
     ),
     "less": Kind(
         "below the threshold, or the size that the statement asks for",
         lambda s: (-math.inf, _size(s)),
         lambda s: (-math.inf, s.threshold),
-        "down",
         whole=True,
     ),
     "equal": Kind(
         "within the margin around 0",
         lambda s: (-s.margin, s.margin),
         lambda s: (-s.margin, s.margin),
-        "towards 0",
         whole=True,
     ),
     "always": Kind(
         "a share of cases that is at least the one asked for (1)",
         lambda s: (s.at_least, math.inf),
         lambda s: (0.5, math.inf),
-        "up",
     ),
 }
 
@@ -258,18 +229,6 @@ def _holds_value(statement: Statement, measured: Measurement) -> bool:
     return measured.high - measured.low <= WIDEST_INTERVAL * statement.tolerance
 
 
-def ahead(kind: str, paper: Any, value: float, direction: str | None = None) -> float:
-    """Return how far a value is where a statement's target lies: more is further.
-
-    direction: `up` or `down` where the paper states one beside its number.
-    """
-    further = direction or KINDS[kind].further
-    if further in ("up", "down"):
-        return value if further == "up" else -value
-    low, high = (0.0, 0.0) if kind == "equal" else paper if kind == "range" else (paper, paper)
-    return -max(low - value, value - high, 0.0)
-
-
 # --- paper_values.yaml
 
 
@@ -310,7 +269,6 @@ def _statement(claim: Mapping[str, Any], values: Mapping[str, Any], path: Path |
     known = {
         "kind": [*KINDS, EXAMPLE],
         "tokenizers": TOKENIZERS,
-        "direction": ("up", "down", None),
         "measure": sorted(MEASURES) + [None] * (statement.objection is not None),
     }
     for key, names in known.items():

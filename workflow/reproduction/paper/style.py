@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from itertools import chain, repeat
 from pathlib import Path
 from textwrap import fill
@@ -28,8 +28,10 @@ from sagevocab.state import atomic_path
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 Files = str | Path
+Styles = Files | Sequence[Files] | None
 GREY = "#6E6E6E"
 _PER_INCH = 16  # letters of 8 points
+_NARROW = 4  # inches; a column of the paper has 3.03, its text block 6.3
 # Tick positions per decade, by the ratio of the limits of a log axis.
 _LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
 
@@ -59,29 +61,34 @@ class TokenizerStyle:
         """Keyword arguments of a line."""
         return {"color": self.colour, "linestyle": self.line}
 
+    @property
+    def dot(self) -> dict:
+        """Keyword arguments of a mark without a line."""
+        return {"color": self.colour, "marker": self.mark, "linestyle": "none"}
 
-# After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
-# also in lightness. Fill, hatch, line and mark repeat the distinction for a print in grey.
-_WITHOUT_VECTORS = TokenizerStyle("#CC6F98", "#F0CFDD", "\\\\\\\\", (0, (5, 1, 1, 1)), "<")
-_SHUFFLED = TokenizerStyle("#B07D00", "#F0DDB0", "++++", (0, (2, 1)), ">")
+
+# What figures draw together differs by 10 in CIE76 for deuteranopes and protanopes, or by mark and
+# line; the first three differ in lightness, too. Fill and hatch repeat the distinction.
+_WITHOUT_VECTORS = TokenizerStyle("#882200", "#D9B3A6", "\\\\\\\\", (0, (5, 1, 1, 1)), "<")
+_SHUFFLED = TokenizerStyle("#DDAA33", "#F4E3B8", "++++", (0, (2, 1)), ">")
 _KNOWN = {
     "BPE": TokenizerStyle("#00508C", "#00508C", "", "-", "o"),
     "SaGe": TokenizerStyle("#D55E00", "#F9C9A5", "//////", (0, (4, 1.5)), "D"),
     "SaGe 1.0": TokenizerStyle("#2CA58D", "#E4F5F0", "......", (0, (1, 1.2)), "s"),
     "pruned at random": TokenizerStyle(GREY, "#D4D4D4", "", (0, (6, 1, 1, 1)), "v"),
-    "least frequent pruned": TokenizerStyle("#AA4499", "#C583B8", "xxxxx", (0, (3, 1, 1, 1)), "^"),
+    "least frequent pruned": TokenizerStyle("#66AAEE", "#C6DFF8", "xxxxx", (0, (3, 1, 1, 1)), "^"),
     "counts": TokenizerStyle("#333333", "#BBBBBB", "-----", (0, (8, 2)), "P"),
     "SaGe without vectors": _WITHOUT_VECTORS,
-    "SaGe 1.0 without vectors": _WITHOUT_VECTORS,
+    "SaGe 1.0 without vectors": replace(_WITHOUT_VECTORS, mark="d", line=(0, (5, 1, 1, 1, 1, 1))),
     "SaGe, shuffled words": _SHUFFLED,
-    "SaGe 1.0, shuffled words": _SHUFFLED,
-    "UnigramLM": TokenizerStyle("#56A4D9", "#BBDDF5", "|||||", (0, (7, 1)), "X"),
-    "WordPiece": TokenizerStyle("#8C7000", "#D9C66B", "oooo", (0, (2, 2)), "p"),
+    "SaGe 1.0, shuffled words": replace(_SHUFFLED, mark="p", line=(0, (2, 1, 1, 1))),
+    "UnigramLM": TokenizerStyle("#3377EE", "#B9CFF8", "|||||", (0, (7, 1)), "X"),
+    "WordPiece": TokenizerStyle("#557744", "#C2CFBA", "oooo", (0, (2, 2)), "H"),
     "BPE (merges)": TokenizerStyle("#6699CC", "#D1E0F0", "xx", (0, (6, 2, 2, 2)), "h"),
-    "SaGe (UnigramLM)": TokenizerStyle("#E69F00", "#F8E0AE", "//", (0, (3, 3)), "d"),
+    "SaGe (UnigramLM)": TokenizerStyle("#B85C8E", "#E9C9DB", "//", (0, (3, 3)), "1"),
     "UnigramLM (greedy)": TokenizerStyle("#332288", "#B9B4DB", "..", (0, (1, 3)), "*"),
     "extra tokens": TokenizerStyle("#999933", "#DEDEBB", "--", (0, (9, 3)), "8"),
-    "swallowed": TokenizerStyle("#661100", "#CBB0AB", "||", (0, (4, 1, 1, 1, 1, 1)), "H"),
+    "swallowed": TokenizerStyle("#661100", "#CBB0AB", "||", (0, (4, 1, 1, 1, 1, 1)), "2"),
 }
 # Of the others, by their order.
 _FURTHER = (
@@ -109,21 +116,71 @@ def drawing(
     *,
     pdf: Files,
     png: Files,
-    style: Files | None = None,
+    style: Styles = None,
+    together: int = 1,
     **grid: object,
 ) -> Iterator[tuple[Figure, np.ndarray]]:
     """Yield a figure and its axes (rows x columns); write both files when the block ends well.
 
-    heights: inches of each row of panels. style: matplotlib style file, whose `figure.figsize`
-    gives the width. grid: further arguments of `Figure.subplots`.
+    heights: inches of each row of panels. style: matplotlib style file, or several, whose
+    `figure.figsize` gives the width; in a narrow figure panels stand one below the other, those of
+    a column in as many rows as `together` says first. grid: further arguments of `Figure.subplots`.
     """
-    with matplotlib.style.context([] if style is None else str(style)):
+    with styled(style):
         figure = Figure()
-        figure.set_figheight(0.35 + sum(heights))
-        shape = {"nrows": len(heights), "ncols": columns, "height_ratios": heights}
-        yield figure, figure.subplots(**shape, squeeze=False, **grid)
+        if is_narrow():
+            panels = _stacked(figure, heights, columns, together, **grid)
+        else:
+            figure.set_figheight(0.35 + sum(heights))
+            shape = {"nrows": len(heights), "ncols": columns, "height_ratios": heights}
+            panels = figure.subplots(**shape, squeeze=False, **grid)
+        yield figure, panels
+        if is_narrow():
+            _repeat_labels(panels)
         _save(figure, pdf, {"CreationDate": None, "Creator": None, "Producer": None})
         _save(figure, png, {"Software": None})
+
+
+def styled(style: Styles) -> AbstractContextManager[None]:
+    """Return a context with matplotlib's settings of one style file or several; None for none."""
+    names = [style] if isinstance(style, str | Path) else style or []
+    return matplotlib.style.context([str(name) for name in names])
+
+
+def is_narrow() -> bool:
+    """Whether a figure of the present style fits a column and no page."""
+    return matplotlib.rcParams["figure.figsize"][0] < _NARROW
+
+
+def _stacked(
+    figure: Figure,
+    heights: Sequence[float],
+    columns: int,
+    together: int,
+    sharex: bool | str = False,
+    sharey: bool | str = False,
+) -> np.ndarray:
+    """Return panels one below the other, as rows and columns that share axes as side by side."""
+    blocks = np.arange(len(heights) * columns).reshape(-1, columns, together)
+    places = blocks.swapaxes(1, 2).reshape(len(heights), columns)
+    ratios = np.empty(places.size)
+    ratios[places] = np.reshape(heights, (-1, 1))
+    figure.set_figheight(0.35 + ratios.sum())
+    axes = figure.subplots(nrows=len(ratios), height_ratios=ratios, squeeze=False)
+    panels = axes[places, 0]
+    for axis, shared in (("sharex", sharex), ("sharey", sharey)):
+        groups = {"row": panels, "col": panels.T, True: [panels.ravel()]}.get(shared, [])
+        for first, *others in groups:
+            for other in others:
+                getattr(other, axis)(first)
+    return panels
+
+
+def _repeat_labels(panels: np.ndarray) -> None:
+    """Name every panel of a row at its left, where they stand one below the other."""
+    for first, *others in panels:
+        for axes in others:
+            axes.set_ylabel(axes.get_ylabel() or first.get_ylabel())
 
 
 def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
@@ -153,7 +210,7 @@ def _wrapped(text: str, inches: float) -> str:
 
 def label_below(figure: Figure, text: str) -> None:
     """Write one label for the x axes of all panels."""
-    figure.supxlabel(fill(text, 90, break_on_hyphens=False))
+    figure.supxlabel(fill(text, int(14.3 * figure.get_figwidth()), break_on_hyphens=False))
 
 
 def bar_handles(styles: Mapping[str, TokenizerStyle]) -> list[Patch]:
@@ -239,6 +296,35 @@ def few_round_ticks(axes: Axes) -> None:
 
 def _most_ticks(first: int, last: int, step: float) -> int:
     return 4 if all(len(f"{number * step:.6g}") < 4 for number in (first, last)) else 3
+
+
+def logarithmic_shares(panels: Iterable[Axes]) -> None:
+    """Make the y axes of percentages logarithmic, from the power of ten below all of them to 100.
+
+    A share of 0 has no place on it.
+    """
+    panels = list(panels)
+    drawn = np.concatenate([line.get_ydata() for axes in panels for line in axes.lines])
+    lowest = 10.0 ** np.floor(np.log10(drawn[drawn > 0].min()))
+    for axes in panels:
+        axes.set_yscale("log")
+        axes.set_ylim(0.8 * lowest, 125)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+
+
+def logarithmic_differences(panels: Iterable[Axes], linear: float = 0.1) -> None:
+    """Make y axes logarithmic on both sides of 0; between -linear and linear they are linear."""
+    panels = list(panels)
+    drawn = np.concatenate([line.get_ydata() for axes in panels for line in axes.lines])
+    reach = 10.0 ** np.ceil(np.log10(max(linear, np.abs(drawn).max())))
+    powers = 10.0 ** np.arange(np.log10(linear), np.log10(reach) + 1)
+    for axes in panels:
+        axes.set_yscale("symlog", linthresh=linear)
+        axes.set_ylim(-1.3 * reach, 1.3 * reach)
+        axes.set_yticks([*-powers[::-1], 0, *powers])
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
 def plain_log_scale(axes: Axes) -> None:

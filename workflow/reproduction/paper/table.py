@@ -15,6 +15,7 @@ import pandas as pd
 from reproduction.analysis.examples import Segmentation
 from reproduction.paper.formats import Files, is_number, rounded
 from reproduction.paper.latex import Head, latex_table
+from sagevocab.errors import UserError
 from sagevocab.state import atomic_path, write_text
 
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
@@ -107,6 +108,19 @@ def _flat(name: Head) -> str:
         return name
     first, *rest = [part for part in name if part] or [""]
     return f"{first} ({', '.join(rest)})" if rest else first
+
+
+def read_csv(path: Path | str) -> list[dict[str, Any]]:
+    """Return the rows of a table's CSV; an empty cell is None.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
 
 
 # --- Markdown

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from reproduction.analysis.vocabulary import frequency_differences
-from reproduction.paper.formats import NOTHING, Files, number
+from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.inputs import (
-    BASELINE,
-    BPE_RULE,
-    SAGE_RULES,
     of_language,
     require_comparison,
 )
 from reproduction.paper.table import Table
-from sagevocab.errors import UserError
 
 # --- frequencies
 
@@ -204,145 +198,3 @@ def format_setting(value: Any) -> str | None:
     if isinstance(value, float):
         return f"{value:g}"
     return str(value)
-
-
-# --- costs
-
-COSTS_NOTE = (
-    "Wall-clock time of all jobs of a stage added up, and the largest resident memory of one job. "
-    "These numbers come from clocks: they differ between equal runs, and other work on the "
-    "machine counts. Jobs whose results stood already are not in it."
-)
-
-
-def table_costs(
-    benchmarks: Files,
-    *,
-    stages: Sequence[str],
-    languages: Mapping[str, str],
-    tokenizers: Mapping[str, str],
-    starts: Mapping[str, str],
-    notes: Sequence[str] = (),
-) -> Table:
-    """Return time and memory of every stage, SaGe against BPE.
-
-    benchmarks: folder of Snakemake's benchmark files, `{rule}/{wildcards}.tsv`. stages: rules in
-    the order of the table. languages: code -> title. tokenizers: name -> label, BPE first.
-    starts: SaGe tokenizer -> name of the embeddings that it starts from. notes: sentences that end
-    the note.
-    Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
-    """
-    jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
-    of = {name: _jobs_of(jobs, name, starts.get(name)) for name in tokenizers}
-    rows = [_stage_row(jobs, stage, of) for stage in stages if stage in set(jobs["rule"])]
-    vocabularies = [_vocabulary_row(jobs, code, languages[code], of) for code in languages]
-    sides = [*tokenizers.values(), "all"]
-    return Table(
-        ["Stage", "Jobs", *((side, unit) for side in sides for unit in ("time", "memory"))],
-        [rows, vocabularies],
-        jobs,
-        note=[COSTS_NOTE, *notes],
-    )
-
-
-def read_benchmarks(
-    folder: Files,
-    stages: Sequence[str],
-    languages: Mapping[str, str],
-    tokenizers: Mapping[str, str],
-) -> pd.DataFrame:
-    """Return rule, job, language, tokenizer, seconds, memory (MB): one row a job of the stages.
-
-    Language and tokenizer are found among the job's wildcards; empty where it has none.
-    """
-    jobs = []
-    for path in sorted(Path(folder).rglob("*.tsv")):
-        rule, *wildcards = path.relative_to(folder).with_suffix("").parts
-        if rule not in stages:
-            continue
-        names = [name for part in wildcards for name in part.split(".")]
-        jobs.append(
-            {
-                "rule": rule,
-                "job": "/".join(wildcards),
-                "language": next((name for name in names if name in languages), None),
-                "tokenizer": _tokenizer_of(names, tokenizers),
-                **_read_benchmark(path),
-            }
-        )
-    columns = ["rule", "job", "language", "tokenizer", "seconds", "memory"]
-    return pd.DataFrame(jobs, columns=columns)
-
-
-def _tokenizer_of(names: Sequence[str], tokenizers: Collection[str]) -> str | None:
-    """Return the tokenizer among a job's wildcards; with a further seed it is another one."""
-    for name, after in zip(names, [*names[1:], ""], strict=True):
-        if name in tokenizers:
-            return f"{name}.{after}" if re.fullmatch("seed[0-9]+", after) else name
-    return None
-
-
-def _read_benchmark(path: Path) -> dict[str, float]:
-    """Mean over repetitions; a job too short to be sampled has no memory."""
-    try:
-        frame = pd.read_csv(path, sep="\t", na_values=["-", "NA"])
-        return {"seconds": float(frame["s"].mean()), "memory": float(frame["max_rss"].max())}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: no benchmark ({error}); delete it and run again") from error
-
-
-def _jobs_of(jobs: pd.DataFrame, tokenizer: str, start: str | None) -> pd.Series:
-    """Return which jobs are a tokenizer's; it may share the embeddings that it starts from."""
-    return (jobs["tokenizer"] == tokenizer) | (jobs["job"].str.partition(".")[2] == start)
-
-
-def _stage_row(jobs: pd.DataFrame, stage: str, of: Mapping[str, pd.Series]) -> list[str]:
-    own = jobs["rule"] == stage
-    cells = [cell for mine in of.values() for cell in _cost_cells(jobs[own & mine])]
-    return [stage, str(own.sum()), *cells, *_cost_cells(jobs[own])]
-
-
-def _vocabulary_row(
-    jobs: pd.DataFrame, language: str, title: str, of: Mapping[str, pd.Series]
-) -> list[str]:
-    """Return the costs of each vocabulary of a language, and their ratio to those of BPE.
-
-    A job of the language alone made what all are pruned from.
-    """
-    own = {
-        name: jobs[
-            jobs["rule"].isin((BPE_RULE,) if name == BASELINE else SAGE_RULES)
-            & (jobs["language"] == language)
-            & (mine | (jobs["job"] == language))
-        ]
-        for name, mine in of.items()
-    }
-    baseline = own[BASELINE]["seconds"].sum() if BASELINE in own else 0
-    cells = []
-    for name, rows in own.items():
-        time, memory = _cost_cells(rows)
-        if baseline > 0 and len(rows) and name != BASELINE:
-            time += f" ({rows['seconds'].sum() / baseline:.3g} ×)"
-        cells += [time, memory]
-    return [f"vocabulary, {title}", "", *cells, "", ""]
-
-
-def _cost_cells(jobs: pd.DataFrame) -> list[str]:
-    if jobs.empty:
-        return [NOTHING, NOTHING]
-    return [format_seconds(jobs["seconds"].sum()), format_megabytes(jobs["memory"].max())]
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours, by its size."""
-    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (float("inf"), 3600, "h")):
-        if seconds < limit:
-            return f"{seconds / size:.1f} {unit}"
-    return NOTHING
-
-
-def format_megabytes(megabytes: float) -> str:
-    """Return an amount of memory in MB or GB."""
-    if pd.isna(megabytes):
-        return NOTHING
-    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"

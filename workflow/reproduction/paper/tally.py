@@ -1,4 +1,4 @@
-"""Claims counted: by verdict, against chance, and how many SaGe and its controls meet.
+"""Claims counted: by verdict, and how many SaGe and its controls meet.
 
 A vocabulary meets a statement if its value alone lies in the statement's target
 (`statements.meets`), without interval and test, which controls do not have. Statements are not
@@ -10,14 +10,22 @@ statements.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.paper.chance import CHANCES
+import numpy as np
+
 from reproduction.paper.statements import VERDICTS
 
 Record = Mapping[str, Any]
+# The controls of these methods, by whatever name a configuration has them.
+RANDOM, FREQUENCY = "random", "frequency"
+
+
+def numbers(values: Iterable[float | str]) -> np.ndarray:
+    """Return the numbers among what the seeds of a control give: float64[seeds], none for words."""
+    return np.array([value for value in values if not isinstance(value, str)], dtype=float)
 
 
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -44,12 +52,6 @@ def origin_of(record: Mapping[str, Any]) -> str | None:
     if record.get("beyond"):
         return "beyond"
     return "constructed" if record["constructed"] else "real"
-
-
-def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return verdict against chance -> number of records whose origin is `real`."""
-    counts = Counter(r.get("chance") for r in records if origin_of(r) == "real")
-    return {chance: counts[chance] for chance in CHANCES}
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,18 @@
-"""The measures that peers report of every tokenizer of the run: one table and one figure.
+"""The measures that peers report of every tokenizer of the run, as a table.
 
 Both take {(language, text): {tokenizer label: summary}}, as `analysis.summary` writes summaries. A
-language's training corpus is its first text. The paper has no such table or figure.
+language's training corpus is its first text. The paper has no such table.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import cycle
 from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.forest import MARKS, forest
 from reproduction.paper.formats import Row, Show, decimal, plus_minus
-from reproduction.paper.style import Files, tokenizer_styles
+from reproduction.paper.style import Files
 from reproduction.paper.table import Cells, Table
 from sagevocab.state import read_json
 
@@ -33,51 +30,6 @@ def read_texts(paths: Mapping[str, Mapping[str, Mapping[str, Files]]]) -> Texts:
         for text, panel in texts.items()
     }
 
-
-# --- figure
-
-# field of a summary -> panel, factor; the table has all measures
-_MEASURES = {
-    "fertility": ("Tokens per word", 1),
-    "whole_word_share": ("Whole words (%)", 100),
-    "renyi_efficiency": ("Rényi efficiency", 1),
-}
-
-
-def figure_tokenizers(texts: Texts, **files: Files) -> None:
-    """Draw three measures of every tokenizer: a strip a language, a mark a text.
-
-    The mark of the training corpus is filled. files: pdf, png and optionally style.
-    """
-    styles = tokenizer_styles(next(iter(texts.values())))
-    markers = dict(zip(dict.fromkeys(text for _, text in texts), cycle(MARKS), strict=False))
-    first = dict(reversed(texts))
-    marks = [
-        {
-            "strip": language,
-            "panel": panel,
-            "unit": "",
-            "row": label,
-            "group": text,
-            "x": factor * _value(summary, field),
-            "low": math.nan,
-            "high": math.nan,
-            "filled": first[language] == text,
-            "colour": styles[label].colour,
-            "marker": markers[text],
-        }
-        for field, (panel, factor) in _MEASURES.items()
-        for (language, text), summaries in texts.items()
-        for label, summary in summaries.items()
-    ]
-    forest(pd.DataFrame(marks), zero=None, **files)
-
-
-def _value(summary: Summary, field: str) -> float:
-    return summary[field]["value"] if field == "fertility" else summary[field]
-
-
-# --- table
 
 _AS_MEASURED = (
     "type_token_ratio",
