@@ -22,6 +22,7 @@ CLAIM = {
     "tolerance": 0.03, "paper": 1.125, "measure": "token_ratio", "languages": ["en"],
     "tokenizers": "sage", "headline": "tokens, SaGe / BPE",
 }  # fmt: skip
+TEMPLATE = report_samples.TEMPLATE.with_name("reference.md.jinja")
 RUN = {
     "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "printed"}, "names": {},
     "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"final_size": 4000}},
@@ -68,7 +69,7 @@ def build(tmp_path, values, text):
     """Make reference results of some files and claims; return their page."""
 
     def run(files=(), claims=(), **others) -> str:
-        given = {"run": RUN, "paper": values, "command": "c"} | others
+        given = {"run": RUN, "paper": values, "command": "c", "template": TEMPLATE} | others
         claims = write_claims(tmp_path, *(claims or [record()]))
         build_reference(
             tmp_path / "reference", [claims, *files], texts=[text], claims=claims, **given

@@ -201,6 +201,7 @@ rule build_reference:
         causal=flat(causal_files(run)),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
+        template=report_file("reference.md.jinja"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),
     log:

@@ -12,6 +12,7 @@ with job(snakemake):
     build_reference(
         snakemake.output.folder,
         [*inputs.pages, *inputs.artefacts],
+        template=inputs.template,
         texts=[
             {**source, **text, "summary": summary}
             for source, text, summary in zip(params.sources, texts, inputs.summaries, strict=True)

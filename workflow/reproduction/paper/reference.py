@@ -1,19 +1,22 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
 Tables, figures, their provenance records and the measurements that they are drawn from, and a page
-that describes the texts of the run and its settings that are not the paper's; of vocabularies also
-claims, findings, the compared tokenizers and what each seed pruned. Texts are left out.
+(workflow/report/reference.md.jinja) that describes the texts of the run and its settings that are
+not the paper's; of vocabularies also claims, findings, the compared tokenizers and what each seed
+pruned. Texts are left out.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import numpy as np
 import pandas as pd
 import pyarrow
@@ -26,7 +29,6 @@ from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, writ
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
-from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import count_verdicts
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
@@ -35,41 +37,15 @@ from sagevocab.state import atomic_folder, file_digest, read_json, write_text
 
 log = logging.getLogger(__name__)
 
-_SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
-_MODEL_SETTINGS = ("lm",)
 LARGEST_FILE = 1_000_000  # bytes; a larger figure or table stays behind
-_TOO_LARGE = f"Larger than {LARGEST_FILE / 1e6:g} MB, so not here: "
-_FRAMES_TOO_LARGE = f"Drawn from more than {LARGEST_FRAMES / 1e6:g} MB, which is not in `frames/`: "
-_VERDICTS_NOTE = (
-    "In brackets: the same statements in languages of which the paper does not make them."
-)
-_OF_VOCABULARIES = (
-    "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and "
-    "`frames/claims.json`) has every statement."
-)
-_OF_MODELS = "It is what the run says of language models."
-_VOCABULARIES = (
-    "",
-    "`tokenizers/` has the tokenizers of the first seed; "
-    '`AutoTokenizer.from_pretrained("tokenizers/en/sage")` loads one. `prunings/` has what every '
-    "seed and every control pruned from the common initial vocabulary: the order, or -1 for a "
-    "piece that stayed.",
-)
-_OWN_FILES = (
-    "",
-    f"`{OWN_CONFIGURATION}` is not in this repository. It names the files that are listed below by "
-    "their paths on the machine of the run. What else it sets is among the settings that differ.",
-)
-_TEXTS_NOTE = (
-    "They are not part of this folder; where a table shows sentences, they come from the training "
-    "corpus of their language, under its licence."
-)
+_SECTIONS = ("seed", "vocabulary", "sage", "word2vec", "analysis")  # shown of every run
 
 
 def build_reference(
     output: Path | str,
     files: Sequence[Path | str],
     *,
+    template: Path | str,
     texts: Sequence[Mapping[str, Any]],
     run: Mapping[str, Any],
     paper: Path | str,
@@ -87,16 +63,27 @@ def build_reference(
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
-    texts: name, title, licence, files (of the source), format, paper (title of the paper's own
-    text), in_paper (whether it is that one), summary (path of a `summary.json` on the text). run:
-    as for the report. command: what was run. claims: `claims.json`, for a page that counts
-    verdicts. calls: of `write_frames`, for the run's folder `results`. captions: those of the
-    report page, if it is to be built again. lists: path and format of the lists of segmented words.
-    tasks: label, split, title, files (of the source) and rows (path of the rows taken from them) of
-    each split of each task.
-    changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
-    behind, by a phrase such as "Models were trained"; the page names the commits that made them.
-    tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
+    Args:
+        output: the folder; one that is there is replaced.
+        files: pages, figures and tables to copy.
+        template: of the page.
+        texts: name, title, licence, files (of the source), format, paper (title of the paper's own
+            text), in_paper (whether it is that one), summary (path of a `summary.json` on it).
+        run: as for the report.
+        paper: `paper_values.yaml`.
+        command: what was run.
+        claims: `claims.json`, for a page that counts verdicts.
+        calls: of `write_frames`, for the run's folder `results`.
+        captions: those of the report page, if it is to be built again.
+        results: the run's folder.
+        lists: path and format of the lists of segmented words.
+        tasks: label, split, title, files (of the source) and rows (path of the rows taken from
+            them) of each split of each task.
+        changes: settings that are not those of config.yaml: key, usual, run.
+        made: artefacts that stay behind, by a phrase such as "Models were trained"; the page names
+            the commits that made them.
+        tokenizers: folders to copy.
+        prunings: `ablations.parquet` of every tokenizer that is pruned.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -115,26 +102,28 @@ def build_reference(
         if captions:
             write_in_order(folder / "frames" / REPORT, {"run": run, "captions": captions})
         write_prunings(list(map(Path, prunings)), folder / "prunings")
-        sections = (
-            _opening(run, command),
-            _verdicts(read_json(claims), run) if claims else [],
-            [scope_note(run["settings"]["lm"])] if run["models"] else [],
-            ["## Texts"],
-            [_texts_note(texts)],
-            _text_table(texts),
-            _digests(texts, lists),
-            _task_table(tasks),
-            ["## Settings that differ from the paper's", "", *_differences(run, paper, changes)],
-            _settings(run),
-            ["## Made with"],
-            _commits(made or {}),
-            [", ".join(f"{name} {version}" for name, version in package_versions().items())],
-            [f"{_TOO_LARGE}{', '.join(left)}."] if left else [],
-            [f"{_FRAMES_TOO_LARGE}{', '.join(heavy)}."] if heavy else [],
+        page = _render(
+            template,
+            run=run,
+            command=command,
+            commit=git_commit() or "unknown",
+            verdicts=_verdicts(read_json(claims), run) if claims else {},
+            scope=scope_note(run["settings"]["lm"]) if run["models"] else "",
+            texts=[{**text, **read_json(text["summary"])} for text in texts],
+            lists=lists,
+            tasks=tasks,
+            differences=list(differences(run, read_paper_values(paper))),
+            changes=changes,
+            settings=_settings(run),
+            made={what: _commits(found) for what, found in (made or {}).items()},
+            left=left,
+            heavy=heavy,
         )
-        page = "\n\n".join(filter(None, map("\n".join, sections)))
-        write_text(folder / "README.md", page + "\n")
+        write_text(folder / "README.md", page)
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
+
+
+# --- files
 
 
 def _copy(file: Path, output: Path) -> bool:
@@ -179,84 +168,49 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
 
 
-def _opening(run: Mapping[str, Any], command: str) -> list[str]:
-    return [
-        "# Reference results",
-        "",
-        f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`. "
-        f"{_OF_MODELS if run['models'] else _OF_VOCABULARIES} Beside this page are `tables/`, "
-        "`figures/`, and in `provenance/` what made each of them. `frames/` has the measurements "
-        "behind them, where they need no text and are not too large: "
-        "`python -m reproduction.redraw FOLDER OUTPUT` draws figures and tables again"
-        f"{'' if run['models'] else ', and builds the report page'}.",
-        *(_VOCABULARIES if not run["models"] else []),
-        "",
-        f"    {command}",
-        *(_OWN_FILES if OWN_CONFIGURATION in command else ()),
-    ]
+# --- the page
 
 
-def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
-    for what, files in made.items():
-        found = sorted({read_json(record_beside(Path(file)))["git_commit"] for file in files})
-        if found:
-            commits = " and ".join(f"`{commit or 'unknown'}`" for commit in found)
-            yield f"{what} at commit {commits}."
-
-
-def _verdicts(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:
-    tokenizers = list(dict.fromkeys(record["tokenizer"] for record in claims))
-    counts = {
-        name: count_verdicts([r for r in claims if r["tokenizer"] == name]) for name in tokenizers
+def _render(template: Path | str, **values: Any) -> str:
+    """Return the page; what the template leaves empty takes no lines."""
+    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "digest": file_digest,
+        "name": lambda path: Path(path).name,
+        "rows": _row_count,
+        "setting": show_setting,
     }
-    head = ["verdict", *(tokenizer_title(name, run) for name in tokenizers)]
-    rows = [
-        [verdict, *(_count(counts[name][verdict]) for name in tokenizers)]
-        for verdict in counts[tokenizers[0]]
-    ]
-    table = markdown_table(head, rows, "l" + "r" * len(tokenizers))
-    return ["## Verdicts", "", *table, "", _VERDICTS_NOTE]
+    page = environment.get_template(Path(template).name).render(
+        listed=listed,
+        packages=package_versions(),
+        own_configuration=OWN_CONFIGURATION,
+        largest_file=LARGEST_FILE,
+        largest_frames=LARGEST_FRAMES,
+        **values,
+    )
+    return re.sub(r"\n{3,}", "\n\n", page).rstrip("\n") + "\n"
 
 
-def _count(count: Mapping[str, int]) -> str:
-    beyond = count["beyond"]
-    return f"{count['real']} (+{beyond})" if beyond else str(count["real"])
+def _verdicts(
+    claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]
+) -> dict[str, dict[str, dict[str, int]]]:
+    """Return title of a tokenizer -> verdict -> origin -> number of its claims."""
+    tokenizers = dict.fromkeys(record["tokenizer"] for record in claims)
+    return {
+        tokenizer_title(name, run): count_verdicts([r for r in claims if r["tokenizer"] == name])
+        for name in tokenizers
+    }
 
 
-def _texts_note(texts: Sequence[Mapping[str, Any]]) -> str:
-    own = [text["name"] for text in texts if text["in_paper"]]
-    whose = f"The paper's own: {listed(own)}." if own else "None of them is the paper's own."
-    return f"{whose} {_TEXTS_NOTE}"
-
-
-def _text_table(texts: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for text in texts:
-        size = read_json(text["summary"])
-        counts = [f"{size['lines']:,}", f"{size['words']:,}"]
-        rows.append(
-            [text["name"], text["title"], text["licence"] or "not stated", *counts]
-            + [text["paper"] or "not in the paper"]
-        )
-    head = ["text", "what it is", "licence", "lines", "words", "in the paper"]
-    return markdown_table(head, rows, "lllrrl")
-
-
-def _digests(texts: Sequence[Mapping[str, Any]], lists: Sequence[Mapping[str, str]]) -> list[str]:
-    files = [(file, text["format"]) for text in texts for file in text["files"]]
-    files += [(one["path"], f"segmented words, {one['format']}") for one in lists]
-    rows = [(Path(file).name, f"`{file_digest(file)}`", form) for file, form in files]
-    return markdown_table(["file", "sha256", "format"], rows)
-
-
-def _task_table(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = []
-    for task in tasks:
-        digests = ", ".join(f"`{file_digest(file)}`" for file in task["files"])
-        count = f"{_row_count(task['rows']):,}"
-        rows.append([task["label"], task["split"], count, task["title"], digests])
-    head = ["task", "split", "rows taken", "file", "sha256"]
-    return ["## Tasks", "", *markdown_table(head, rows, "llrll")] if rows else []
+def _commits(files: Sequence[Path | str]) -> list[str]:
+    """Return the commits that made files, by their provenance records."""
+    found = {read_json(record_beside(Path(file)))["git_commit"] for file in files}
+    return [commit or "unknown" for commit in sorted(found)]
 
 
 def _row_count(path: Path | str) -> int:
@@ -266,42 +220,9 @@ def _row_count(path: Path | str) -> int:
         raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
 
 
-def _settings(run: Mapping[str, Any]) -> list[str]:
-    settings = run["settings"]
-    names = [*_SHOWN_SETTINGS, *(_MODEL_SETTINGS if run["models"] else ())]
-    shown = {key: settings[key] for key in names if key in settings}
+def _settings(run: Mapping[str, Any]) -> str:
+    """Return the settings that made vocabularies, measurements and models, as YAML."""
+    sections = [*_SECTIONS, *(["lm"] if run["models"] else [])]
+    shown = {key: run["settings"][key] for key in sections if key in run["settings"]}
     plain = json.loads(json.dumps(shown))  # Snakemake's own mappings are no YAML
-    what = "models" if run["models"] else "measurements"
-    lines = yaml.safe_dump(plain, sort_keys=True).splitlines()
-    return [f"All settings of the vocabularies and {what}:", "", *(f"    {line}" for line in lines)]
-
-
-def _differences(
-    run: Mapping[str, Any], paper: Path | str, changes: Sequence[Mapping[str, Any]]
-) -> Iterator[str]:
-    """Yield the settings that the paper states otherwise, then the others that were changed."""
-    stated = list(differences(run, read_paper_values(paper)))
-    known = {row["key"] for row in stated}
-    rows = [(f"`{row['key']}`", row["paper"], row["run"]) for row in stated]
-    others = [
-        (f"`{row['key']}`", _shown(row["usual"]), _shown(row["run"]))
-        for row in changes
-        if row["key"] not in known
-    ]
-    nothing = ["None of those that the paper states. The texts are others (above)."]
-    yield from markdown_table(["key", "paper", "here"], rows) if rows else nothing
-    yield ""
-    if not others:
-        yield "All others are as in `config.yaml`."
-        return
-    yield "Other settings that are not those of `config.yaml`:"
-    yield ""
-    yield from markdown_table(["key", "config.yaml", "here"], others)
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(show_setting, value)) or "none"
-    return show_setting(value)
+    return yaml.safe_dump(plain, sort_keys=True).rstrip("\n")

@@ -418,8 +418,7 @@ def differences(
         value = settings[key]
         value = len(value) if isinstance(value, list | tuple) else value
         if value != row["value"]:
-            shown = "not set" if value is None else show_setting(value)
-            yield {"key": key, "paper": show_setting(row["value"]), "run": shown}
+            yield {"key": key, "paper": show_setting(row["value"]), "run": show_setting(value)}
     sample = settings.get("word2vec.lines", "all")
     if sample != "all":
         key = "word2vec.lines"
@@ -427,7 +426,11 @@ def differences(
 
 
 def show_setting(value: Any) -> str:
-    """Return a setting as text, with a comma between thousands."""
+    """Return a setting as text, with a comma between thousands and between members of a list."""
+    if value is None:
+        return "not set"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(show_setting, value)) or "none"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
