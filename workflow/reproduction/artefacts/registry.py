@@ -11,20 +11,19 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from reproduction.paper.frames import Paths, each, flat
 from reproduction.paper.notes import presets_note
 
 # A run: `reproduction.run.Run`, which jobs that draw need not import.
 Run = Any
 # Computed from the run's configuration.
 Of = Callable[[Run], Any]
-# The path of a file, or paths in lists and mappings, as the function takes what is read from them.
-Paths = str | Sequence[Any] | Mapping[str, Any]
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -250,15 +249,6 @@ def _read(one: Read, paths: Paths) -> Any:
     return each(_function(one.each), paths) if one.each else paths
 
 
-def each(change: Callable[[str], Any], paths: Paths) -> Any:
-    """Change every path in nested lists and mappings."""
-    if isinstance(paths, str):
-        return change(paths)
-    if isinstance(paths, Mapping):
-        return {name: each(change, part) for name, part in paths.items()}
-    return [each(change, part) for part in paths]
-
-
 def _function(name: str) -> Callable[..., Any]:
     module, _, function = name.rpartition(".")
     return getattr(import_module(f"reproduction.{module}"), function)
@@ -278,14 +268,6 @@ def artefact_files(run: Run, names: Iterable[str], *formats: str) -> list[str]:
         for form, path in places(name).items()
         if not formats or form in formats
     ]
-
-
-def flat(paths: Paths) -> list[str]:
-    """Return the paths in nested lists and mappings."""
-    if isinstance(paths, str):
-        return [paths]
-    parts = paths.values() if isinstance(paths, Mapping) else paths
-    return [file for part in parts for file in flat(part)]
 
 
 def resource(name: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,30 @@ from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
 
 Calls = dict[str, dict[str, Any]]
+# The path of a file, or paths in lists and mappings, as the function takes what is read from them.
+Paths = str | Sequence[Any] | Mapping[str, Any]
 CALLS = "calls.json"
 REPORT = "report.json"
 LARGEST_FRAMES = 4_000_000  # bytes, of what one figure or table is drawn from
+
+
+def each(change: Callable[[str], Any], value: Any) -> Any:
+    """Change every string in nested lists and mappings."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {name: each(change, part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [each(change, part) for part in value]
+    return value
+
+
+def flat(paths: Paths) -> list[str]:
+    """Return the paths in nested lists and mappings."""
+    if isinstance(paths, str):
+        return [paths]
+    parts = paths.values() if isinstance(paths, Mapping) else paths
+    return [file for part in parts for file in flat(part)]
 
 
 def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: Path) -> list[str]:
@@ -54,11 +75,11 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
     def size(path: str) -> int:
         return Path(path).stat().st_size if Path(path).is_file() else 0
 
-    sizes = {name: sum(map(size, _paths(call["reads"]))) for name, call in calls.items()}
+    sizes = {name: sum(map(size, flat(call["reads"]))) for name, call in calls.items()}
     heavy = [name for name in calls if sizes[name] > LARGEST_FRAMES]
     written = {
         artefact: call
-        | {"reads": _each(copy, call["reads"]), "settings": _each(name, call["settings"])}
+        | {"reads": each(copy, call["reads"]), "settings": each(name, call["settings"])}
         for artefact, call in calls.items()
         if artefact not in heavy
     }
@@ -90,25 +111,6 @@ def read_calls(folder: Path, resources: Path) -> Calls:
         )
     calls = read_json(folder / CALLS)
     return {
-        artefact: call | {part: _each(locate, call[part]) for part in ("reads", "settings")}
+        artefact: call | {part: each(locate, call[part]) for part in ("reads", "settings")}
         for artefact, call in calls.items()
     }
-
-
-def _paths(reads: Any) -> list[str]:
-    """Return the paths in nested lists and mappings."""
-    if isinstance(reads, str):
-        return [reads]
-    parts = reads.values() if isinstance(reads, Mapping) else reads
-    return [path for part in parts for path in _paths(part)]
-
-
-def _each(change: Callable[[str], str], value: Any) -> Any:
-    """Change every string in nested lists and mappings."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {name: _each(change, part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_each(change, part) for part in value]
-    return value
