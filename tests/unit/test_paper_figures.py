@@ -13,6 +13,7 @@ import pytest
 import yaml
 from matplotlib.figure import Figure
 
+from colours import apart, lab
 from readable import assert_readable
 from reproduction.artefacts import figures as declarations
 from reproduction.artefacts import registry
@@ -213,52 +214,31 @@ def test_a_legend_refuses_tokenizers_that_look_the_same(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-# Deuteranopia and protanopia in full, in linear RGB (Machado, Oliveira and Fernandes 2009).
-BLINDNESS = {
-    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
-    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
-}
-TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+def test_colours_of_the_configurations_tokenizers_are_apart_to_every_reader():
+    stanzas = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["tokenizer_settings"]
+    labels = [one["label"] for one in stanzas.values() if "label" in one]
+    styles = style.tokenizer_styles(labels)
+    assert len(styles) > 15
+    for (label, one), (other, two) in combinations(styles.items(), 2):
+        assert apart(one.colour, two.colour) >= 10, (label, other)
 
 
-def lab(colour: str, seen: np.ndarray) -> np.ndarray:
-    """CIE L*a*b* of a colour, as seen through a matrix in linear RGB."""
-    encoded = np.array(matplotlib.colors.to_rgb(colour))
-    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
-    white = TO_XYZ @ np.ones(3)
-    x, y, z = np.cbrt(np.maximum(TO_XYZ @ np.clip(seen @ linear, 0, 1) / white, 0.009))
-    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
-
-
-def distance(one: str, other: str) -> float:
-    """The smallest CIE76 distance of two colours for a colour-blind reader."""
-    seen = [np.array(matrix) for matrix in BLINDNESS.values()]
-    return min(np.linalg.norm(lab(one, matrix) - lab(other, matrix)) for matrix in seen)
-
-
-def test_what_figures_draw_together_differs_in_colour_or_in_mark_and_line():
-    listed = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["tokenizer_settings"]
-    labels = [one["label"] for one in listed.values() if "label" in one]
-    for one, other in combinations(style.tokenizer_styles(labels).values(), 2):
-        apart = one.mark != other.mark and one.line != other.line
-        assert apart or distance(one.colour, other.colour) >= 10, (one, other)
-
-
-def test_sage_and_its_direct_controls_differ_in_colour():
-    for sage in LABELS[1:]:
-        shown = ["BPE", sage, f"{sage} without vectors", f"{sage}, shuffled words"]
-        shown += ["counts", "pruned at random", "least frequent pruned"]
-        for one, other in combinations(style.tokenizer_styles(shown).values(), 2):
-            assert distance(one.colour, other.colour) >= 10, (one, other)
+def test_a_users_tokenizers_differ_from_all_by_colour_or_by_mark_and_dash():
+    labels = [f"mine {number}" for number in range(4)]
+    styles = style.tokenizer_styles(labels)
+    for label in labels:
+        for other in {*styles.values(), *style.tokenizer_styles(style._KNOWN).values()}:
+            one = styles[label]
+            marked = one.mark != other.mark and one.line != other.line
+            assert one is other or marked or apart(one.colour, other.colour) >= 10, label
 
 
 @pytest.mark.parametrize("attribute", ["colour", "fill"])
-def test_the_papers_three_tokenizers_stay_apart_in_grey_and_under_colour_blindness(attribute):
+def test_the_papers_three_tokenizers_stay_apart_in_grey_and_to_every_reader(attribute):
     colours = [getattr(one, attribute) for one in style.tokenizer_styles(LABELS).values()]
-    grey = [lab(colour, np.identity(3))[0] for colour in colours]
-    assert all(lighter - darker > 4 for darker, lighter in pairwise(grey)), grey
-    for one, other in combinations(colours, 2):
-        assert distance(one, other) > 20
+    greys = [lab(colour)[0] for colour in colours]
+    assert all(lighter - darker > 4 for darker, lighter in pairwise(greys)), greys
+    assert all(apart(one, other) > 20 for one, other in combinations(colours, 2))
 
 
 def test_the_figure_that_contributing_adds_is_drawn(tmp_path, kept, monkeypatch):

@@ -18,13 +18,13 @@ from matplotlib.lines import Line2D
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.style import (
-    GREY,
     Files,
     TokenizerStyle,
     bar_handles,
     curve_handles,
     drawing,
     grouped_bars,
+    is_narrow,
     label_below,
     legend_above,
     logarithmic_differences,
@@ -41,8 +41,6 @@ RATIO_BINS = 20
 _SUBWORDS = [str(number) for number in range(1, MOST_SUBWORDS)] + [f"≥{MOST_SUBWORDS}"]
 _SHARES, _DIFFERENCES = "Share of words (%)", "Minus {} (points)"
 _NOTE = 0.1  # of the height of a panel of ratios: a line of text above the curves
-_BOUND = {"color": GREY, "linewidth": 0.8, "linestyle": "-", "zorder": 1.5}
-_RANKINGS_FROM = 0.75  # correlation; below it is no room unless a run needs it
 
 Words = Mapping[str, Mapping[str, pd.Series]]
 Neighbours = Mapping[str, Mapping[str, pd.DataFrame]]
@@ -61,7 +59,8 @@ def figure_lengths(panels: Words, **files: Files) -> None:
         for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
             pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
-            axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
+            shown = lengths[:: 2 if is_narrow() else 1]
+            axes.set_xticks(shown - 1, [str(length) for length in shown])
             name_row(axes, title, "Number of pieces")
             whole_numbers(axes)
         name_panels(grid.flat)

@@ -130,6 +130,7 @@ def _cell(row: Mapping[str, Any]) -> str:
 _COLOUR = "#00508C"
 _LANGUAGE_MARKS = ({"marker": "o"}, {"marker": "D", "markerfacecolor": "white"}, {"marker": "s"})
 _ROW = 0.2  # inches of a control
+_LANE = 0.2  # of a row: how far the marks of two languages stand apart, so that none covers another
 
 
 def figure_overlap(
@@ -142,6 +143,7 @@ def figure_overlap(
     """
     languages = list(dict.fromkeys(row["language"] for row in rows))
     marks = dict(zip(languages, itertools.cycle(_LANGUAGE_MARKS), strict=False))
+    lanes = {name: _LANE * (n - (len(marks) - 1) / 2) for n, name in enumerate(marks)}
     named = {reading: [OWN, *names] for reading, names in controls.items()}
     heights = [0.6 + _ROW * len(names) for names in named.values()]
     with drawing(heights, **files) as (figure, grid):
@@ -151,14 +153,15 @@ def figure_overlap(
             shown = sorted(filter(means.get, names), key=means.get, reverse=True)
             for row in found:
                 if row["control"] in shown:
-                    _draw_share(axes, row, shown.index(row["control"]), marks[row["language"]])
+                    place = shown.index(row["control"]) + lanes[row["language"]]
+                    _draw_share(axes, row, place, marks[row["language"]])
             axes.set_yticks(range(len(shown)), [_short(name, reading) for name in shown])
             axes.set_ylim(len(shown) - 0.5, -0.5)
             axes.set_xlim(0, 100)
             axes.grid(visible=True, axis="x")
             axes.tick_params(axis="y", length=0)
         name_panels(grid[:, 0], named)
-        label_below(figure, "Pieces that the title prunes and the row prunes, too (%)")
+        label_below(figure, "Pieces pruned in common (%)")
         legend_above(
             figure,
             [Line2D([], [], label=k, **_mark(look)) for k, look in marks.items()],
@@ -170,7 +173,7 @@ def _mean_over_languages(rows: Sequence[Mapping[str, Any]], control: str) -> flo
     return sum(shares) / len(shares) if shares else None
 
 
-def _draw_share(axes: Axes, row: Mapping[str, Any], place: int, look: Mapping[str, Any]) -> None:
+def _draw_share(axes: Axes, row: Mapping[str, Any], place: float, look: Mapping[str, Any]) -> None:
     ends = [100 * row["low"], 100 * row["high"]]
     axes.plot(ends, [place, place], color=_COLOUR, linewidth=1)
     axes.plot(100 * row["mean"], place, **_mark(look))

@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, repeat
 from pathlib import Path
 from textwrap import fill
@@ -32,6 +32,7 @@ Styles = Files | Sequence[Files] | None
 GREY = "#6E6E6E"
 _PER_INCH = 16  # letters of 8 points
 _NARROW = 4  # inches; a column of the paper has 3.03, its text block 6.3
+_STACKED = 0.7  # of a panel's height, where panels stand one below the other: they fit a page
 # Tick positions per decade, by the ratio of the limits of a log axis.
 _LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
 
@@ -67,28 +68,33 @@ class TokenizerStyle:
         return {"color": self.colour, "marker": self.mark, "linestyle": "none"}
 
 
-# What figures draw together differs by 10 in CIE76 for deuteranopes and protanopes, or by mark and
-# line; the first three differ in lightness, too. Fill and hatch repeat the distinction.
-_WITHOUT_VECTORS = TokenizerStyle("#882200", "#D9B3A6", "\\\\\\\\", (0, (5, 1, 1, 1)), "<")
-_SHUFFLED = TokenizerStyle("#DDAA33", "#F4E3B8", "++++", (0, (2, 1)), ">")
+# Any two colours of the tokenizers of config.yaml are 11 or more apart (CIE76), also with full
+# deuteranopia or protanopia; the first three differ in lightness, too. Fill, hatch, dash and mark
+# repeat the distinction. The first are after Okabe and Ito; controls have tints and shades of the
+# version of SaGe that they take the contexts from.
 _KNOWN = {
     "BPE": TokenizerStyle("#00508C", "#00508C", "", "-", "o"),
     "SaGe": TokenizerStyle("#D55E00", "#F9C9A5", "//////", (0, (4, 1.5)), "D"),
     "SaGe 1.0": TokenizerStyle("#2CA58D", "#E4F5F0", "......", (0, (1, 1.2)), "s"),
     "pruned at random": TokenizerStyle(GREY, "#D4D4D4", "", (0, (6, 1, 1, 1)), "v"),
-    "least frequent pruned": TokenizerStyle("#66AAEE", "#C6DFF8", "xxxxx", (0, (3, 1, 1, 1)), "^"),
-    "counts": TokenizerStyle("#333333", "#BBBBBB", "-----", (0, (8, 2)), "P"),
-    "SaGe without vectors": _WITHOUT_VECTORS,
-    "SaGe 1.0 without vectors": replace(_WITHOUT_VECTORS, mark="d", line=(0, (5, 1, 1, 1, 1, 1))),
-    "SaGe, shuffled words": _SHUFFLED,
-    "SaGe 1.0, shuffled words": replace(_SHUFFLED, mark="p", line=(0, (2, 1, 1, 1))),
-    "UnigramLM": TokenizerStyle("#3377EE", "#B9CFF8", "|||||", (0, (7, 1)), "X"),
-    "WordPiece": TokenizerStyle("#557744", "#C2CFBA", "oooo", (0, (2, 2)), "H"),
-    "BPE (merges)": TokenizerStyle("#6699CC", "#D1E0F0", "xx", (0, (6, 2, 2, 2)), "h"),
-    "SaGe (UnigramLM)": TokenizerStyle("#B85C8E", "#E9C9DB", "//", (0, (3, 3)), "1"),
+    "least frequent pruned": TokenizerStyle("#B64C96", "#D9A3C9", "xxxxx", (0, (3, 1, 1, 1)), "^"),
+    "counts": TokenizerStyle("#222222", "#BBBBBB", "-----", (0, (8, 2)), "P"),
+    "counts, ranked again": TokenizerStyle("#B7B79C", "#E4E4DA", "----", (0, (8, 2, 2, 2)), "*"),
+    "SaGe without vectors": TokenizerStyle("#F2A65A", "#FBE3C9", "\\\\", (0, (5, 1, 1, 1)), "<"),
+    "SaGe, shuffled words": TokenizerStyle("#7A3300", "#C9A68F", "++++", (0, (2, 1)), ">"),
+    "SaGe 1.0 without vectors": TokenizerStyle(
+        "#64CBBC", "#D2EFEA", "\\\\\\", (0, (5, 1, 1, 1, 1, 1)), "<"
+    ),
+    "SaGe 1.0, shuffled words": TokenizerStyle(
+        "#085843", "#9DBDB4", "++++++", (0, (2, 1, 1, 1)), ">"
+    ),
+    "UnigramLM": TokenizerStyle("#2588BA", "#ABD4E8", "|||||", (0, (7, 1)), "X"),
+    "WordPiece": TokenizerStyle("#957934", "#D9CBA5", "oooo", (0, (2, 2)), "p"),
+    "BPE (merges)": TokenizerStyle("#7F96E0", "#D3DBF5", "xx", (0, (6, 2, 2, 2)), "h"),
+    "SaGe (UnigramLM)": TokenizerStyle("#D9B000", "#F3E5A6", "//", (0, (3, 3)), "d"),
     "UnigramLM (greedy)": TokenizerStyle("#332288", "#B9B4DB", "..", (0, (1, 3)), "*"),
     "extra tokens": TokenizerStyle("#999933", "#DEDEBB", "--", (0, (9, 3)), "8"),
-    "swallowed": TokenizerStyle("#661100", "#CBB0AB", "||", (0, (4, 1, 1, 1, 1, 1)), "2"),
+    "swallowed": TokenizerStyle("#C81F56", "#EBAEC2", "||", (0, (4, 1, 1, 1, 1, 1)), "H"),
 }
 # Of the others, by their order.
 _FURTHER = (
@@ -165,7 +171,7 @@ def _stacked(
     places = blocks.swapaxes(1, 2).reshape(len(heights), columns)
     ratios = np.empty(places.size)
     ratios[places] = np.reshape(heights, (-1, 1))
-    figure.set_figheight(0.35 + ratios.sum())
+    figure.set_figheight(0.35 + (_STACKED if columns > 1 else 1) * ratios.sum())
     axes = figure.subplots(nrows=len(ratios), height_ratios=ratios, squeeze=False)
     panels = axes[places, 0]
     for axis, shared in (("sharex", sharex), ("sharey", sharey)):
@@ -299,16 +305,13 @@ def _most_ticks(first: int, last: int, step: float) -> int:
 
 
 def logarithmic_shares(panels: Iterable[Axes]) -> None:
-    """Make the y axes of percentages logarithmic, from the power of ten below all of them to 100.
-
-    A share of 0 has no place on it.
-    """
+    """Make the y axes of percentages logarithmic, up to 100; a share of 0 has no place on them."""
     panels = list(panels)
     drawn = np.concatenate([line.get_ydata() for axes in panels for line in axes.lines])
-    lowest = 10.0 ** np.floor(np.log10(drawn[drawn > 0].min()))
+    lowest = min(drawn[drawn > 0].min(), 0.1)
     for axes in panels:
         axes.set_yscale("log")
-        axes.set_ylim(0.8 * lowest, 125)
+        axes.set_ylim(0.6 * lowest, 150)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
@@ -317,11 +320,11 @@ def logarithmic_differences(panels: Iterable[Axes], linear: float = 0.1) -> None
     """Make y axes logarithmic on both sides of 0; between -linear and linear they are linear."""
     panels = list(panels)
     drawn = np.concatenate([line.get_ydata() for axes in panels for line in axes.lines])
-    reach = 10.0 ** np.ceil(np.log10(max(linear, np.abs(drawn).max())))
-    powers = 10.0 ** np.arange(np.log10(linear), np.log10(reach) + 1)
+    reach = 1.5 * max(linear, np.abs(drawn).max())
+    powers = linear * 10.0 ** np.arange(1 + np.floor(np.log10(reach / linear)))
     for axes in panels:
         axes.set_yscale("symlog", linthresh=linear)
-        axes.set_ylim(-1.3 * reach, 1.3 * reach)
+        axes.set_ylim(-reach, reach)
         axes.set_yticks([*-powers[::-1], 0, *powers])
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
