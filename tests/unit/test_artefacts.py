@@ -65,12 +65,14 @@ def test_a_version_of_sage_is_drawn_with_its_own_controls() -> None:
     config = load_config(ROOT, given, working_directory=False)
     run = Run.of(config, ROOT / "workflow/resources")
     settings = {one.name: one for one in registered(run)}["figure_controls"].arguments(run)
-    assert settings["controls"] == {
-        "random": "pruned at random",
-        "counts": "counts",
-        "sage_zero": "SaGe without vectors",
-        "sage_released_shuffled": "SaGe 1.0, shuffled words",
-    }
+    assert list(settings["vocabularies"].items()) == [
+        ("random", "pruned at random"),
+        ("counts", "counts"),
+        ("sage_zero", "SaGe without vectors"),
+        ("sage", "SaGe"),
+        ("sage_released_shuffled", "SaGe 1.0, shuffled words"),
+        ("sage_released", "SaGe 1.0"),
+    ]
     given = {one.name: one for one in registered(run)}["figure_overlap"].arguments(run)
     shared = ["counts", "swallowed", "pruned at random"]
     assert {label: set(names) for label, names in given["controls"].items()} == {

@@ -9,11 +9,9 @@ import pytest
 
 from claim_samples import VALUES
 from latex_checks import widths_of
-from readable import assert_nothing_is_cut, assert_readable
 from report_samples import record
 from reproduction.paper import controls
-from reproduction.paper.controls import figure_controls, table_controls
-from sagevocab.errors import UserError
+from reproduction.paper.controls import table_controls
 from table_files import markdown_rows, rows_of, text_of
 
 STYLE = Path(controls.__file__).parents[2] / "resources" / "style.mplstyle"
@@ -88,59 +86,3 @@ def test_the_table_sets_the_verdicts_beside_the_controls(claims: Path, outputs):
         "prefers_word_initial",
         "cost_ratio",
     }
-
-
-def marks(axes, marker: str) -> list[float]:
-    lines = [line for line in axes.lines if line.get_marker() == marker]
-    return [float(x) for line in lines for x in line.get_xdata()]
-
-
-def lines_without_marks(axes) -> list[list[float]]:
-    lines = [line for line in axes.lines if line.get_marker() in ("", "None", None)]
-    return [list(map(float, line.get_xdata())) for line in lines]
-
-
-CONTROLS = {"random": "pruned at random", "frequency": "least frequent pruned", "counts": "counts"}
-
-
-def draw(claims: Path, drawings, width: str = "full") -> None:
-    styles = [STYLE, *([STYLE.with_name("column.mplstyle")] * (width == "column"))]
-    options = {"labels": LABELS, "controls": CONTROLS, "languages": LANGUAGES, "style": styles}
-    figure_controls(claims, VALUES, **options, **drawings)
-
-
-@pytest.mark.parametrize("width", ["full", "column"])
-def test_a_statement_has_a_panel_with_the_values_themselves(claims, drawings, kept, width):
-    draw(claims, drawings, width)
-    value, _, less, turkish = kept[0].axes
-    assert (marks(value, "D"), marks(value, "s")) == ([0.45], [0.3])
-    assert marks(value, "v") == pytest.approx([0.3])  # the mean of the seeds
-    assert (marks(value, "^"), marks(value, "P")) == ([0.1], [0.35])
-    # The paper's value, the range of the random seeds, and the intervals of both readings.
-    assert lines_without_marks(value) == [[0.5, 0.5], [0.2, 0.4], [0.4, 0.5], [0.4, 0.5]]
-    assert (marks(less, "D"), marks(turkish, "D")) == ([0.1], [0.7])
-    assert lines_without_marks(less)[0] == [0.2, 0.4]  # words are no value of the paper
-    assert_readable(kept[0])
-    assert_nothing_is_cut(kept[0])
-
-
-def test_a_statement_that_a_language_lacks_has_no_panel_there(claims, drawings, kept):
-    draw(claims, drawings)
-    assert [axes.get_visible() for axes in kept[0].axes] == [True, False, True, True]
-    assert [axes.get_title("left") for axes in kept[0].axes] == ["English", "", "", "Turkish"]
-
-
-def test_where_no_shown_statement_is_measured_the_figure_says_so(claims, drawings, kept):
-    claims.write_text(json.dumps([{**VALUE, "id": "longer_pieces_main"}]), encoding="utf-8")
-    with pytest.raises(UserError, match="two or more of method random"):
-        draw(claims, drawings)
-    claims.write_text(json.dumps([{**VALUE, "id": "discarded_in_bpe"}]), encoding="utf-8")
-    draw(claims, drawings)
-    assert "None of the main statements" in kept[0].axes[0].texts[0].get_text()
-
-
-@pytest.mark.parametrize("records", [[], [RECORDS[-1]]])
-def test_a_run_without_controls_says_what_to_list(claims: Path, drawings, records):
-    claims.write_text(json.dumps(records), encoding="utf-8")
-    with pytest.raises(UserError, match="two or more of method random"):
-        draw(claims, drawings)

@@ -18,6 +18,7 @@ CALLS = {
     for name, call in read_calls(REFERENCE / folder / "frames", RESOURCES).items()
 }
 FIGURES = [key for key in CALLS if key[1].startswith("figure_")]
+PAGE = 9.7  # inches of text on a page of the ACL style
 WIDTHS = {"full": ["style.mplstyle"], "column": ["style.mplstyle", "column.mplstyle"]}
 
 
@@ -48,3 +49,4 @@ def test_all_of_a_figure_can_be_read(key, width: str, tmp_path: Path, kept: list
     make(**drawn_at(width, key, tmp_path))
     assert_readable(kept[0])
     assert_nothing_is_cut(kept[0])
+    assert kept[0].get_figheight() <= PAGE or key[1] == "figure_evidence"  # many rows and panels

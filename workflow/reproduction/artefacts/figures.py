@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from reproduction.artefacts.registry import (
     Read,
     Run,
@@ -28,14 +30,16 @@ from reproduction.artefacts.shared import (
 from reproduction.paper.measures import FEWEST_SEEDS
 
 
-def _controls(run: Run) -> dict[str, str]:
-    """Return the controls that figures set beside SaGe, and what they are called."""
+def _beside_controls(run: Run) -> dict[str, str]:
+    """Return what `figure_controls` compares: each version of SaGe below the controls without its
+    contexts, and these below the simple controls, which have the names of their methods.
+    """
+    simple = {
+        run.tokenizer(n).method: label for n, label in labels_of(run, run.simple_controls).items()
+    }
     counts = [name for name in further_controls(run) if run.tokenizer(name).preset == "counts"]
-    direct = [name for sage in compared_sage(run) for name in without_contexts(run, sage)]
-    simple = {run.tokenizer(n).method: n for n in run.simple_controls}
-    named = labels_of(run, [*simple.values(), *counts[:1], *direct])
-    methods = {name: method for method, name in simple.items()}
-    return {methods.get(name, name): label for name, label in named.items()}
+    versions = [[*without_contexts(run, sage), sage] for sage in compared_sage(run)]
+    return simple | labels_of(run, [*counts[:1], *chain.from_iterable(versions)])
 
 
 def _controls_of_readings(run: Run) -> dict[str, list[str]]:
@@ -116,21 +120,24 @@ declare(
 declare(
     "figure_controls",
     "paper",
-    "controls.figure_controls",
-    """SaGe beside prunings without contexts, on a few of the paper's main statements: a row a
-    statement, with a scale of its own. The upright line is the paper's value, where it prints one.
-    Lines of SaGe are 95 % intervals over the text or the pieces and over its seeds, where it has
-    several; those of controls reach from the lowest to the highest of their seeds. The paper has no
-    such figure; all main statements are in ``table_controls``.
+    "figures_controls.figure_controls",
+    """SaGe beside prunings without contexts, on a few of the paper's main statements: a panel a
+    statement and language, with a scale of its own. The upright line is the paper's value; where it
+    prints none, the title has its words. Lines of SaGe are 95 % intervals over the pieces or the
+    lines of the text, and over its seeds where it has several. Open marks are controls: the mean of
+    their seeds, and a line from the lowest to the highest. The paper has no such figure; all main
+    statements are in ``table_controls``.
     """,
     when=_drawn_with_controls,
-    legend=lambda run: ["bpe", *compared_sage(run)],
+    legend=compared_sage,
     settings={
-        "labels": lambda run: labels_of(run, compared_sage(run)),
-        "controls": _controls,
+        "vocabularies": _beside_controls,
         "languages": lambda run: language_titles(run, run.languages),
     },
-    reads={"claims": "claims.json", "values": paper_values},
+    reads={
+        "claims": Read("claims.json", whole="paper.figures_controls.read_values"),
+        "shown": Read(paper_values, whole="paper.figures_controls.read_shown"),
+    },
 )
 declare(
     "figure_lengths",

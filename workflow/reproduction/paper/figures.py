@@ -137,8 +137,9 @@ def figure_exponence(
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
-    shape = {"heights": [2.0, 1.1] * len(panels), "columns": len(windows), "together": 2}
-    with drawing(**shape, sharex=True, **files) as (figure, grid):
+    shape = {"heights": [2.0, 1.1] * len(panels), "columns": len(windows)}
+    stacked = {"together": 2, "stacked_height": 0.7}  # two languages and windows fit a page
+    with drawing(**shape, **stacked, sharex=True, **files) as (figure, grid):
         upper, strips = grid[::2], grid[1::2]
         for row, below, (title, panel) in zip(upper, strips, panels.items(), strict=True):
             for axes, strip, window in zip(row, below, windows, strict=True):

@@ -32,7 +32,7 @@ Styles = Files | Sequence[Files] | None
 GREY = "#6E6E6E"
 _PER_INCH = 16  # letters of 8 points
 _NARROW = 4  # inches; a column of the paper has 3.03, its text block 6.3
-_STACKED = 0.7  # of a panel's height, where panels stand one below the other: they fit a page
+_LEGEND_LINE = 0.17  # inches
 # Tick positions per decade, by the ratio of the limits of a log axis.
 _LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
 
@@ -123,25 +123,30 @@ def drawing(
     pdf: Files,
     png: Files,
     style: Styles = None,
+    stacks: bool = True,
     together: int = 1,
+    stacked_height: float = 1.0,
     **grid: object,
 ) -> Iterator[tuple[Figure, np.ndarray]]:
     """Yield a figure and its axes (rows x columns); write both files when the block ends well.
 
     heights: inches of each row of panels. style: matplotlib style file, or several, whose
-    `figure.figsize` gives the width; in a narrow figure panels stand one below the other, those of
-    a column in as many rows as `together` says first. grid: further arguments of `Figure.subplots`.
+    `figure.figsize` gives the width. stacks: in a narrow figure panels stand one below the other,
+    those of a column in as many rows as `together` says first, each of `stacked_height` times its
+    height. grid: further arguments of `Figure.subplots`.
     """
     with styled(style):
         figure = Figure()
-        if is_narrow():
+        stacks = stacks and is_narrow()
+        if stacks:
+            heights = [stacked_height * height for height in heights]
             panels = _stacked(figure, heights, columns, together, **grid)
         else:
             figure.set_figheight(0.35 + sum(heights))
             shape = {"nrows": len(heights), "ncols": columns, "height_ratios": heights}
             panels = figure.subplots(**shape, squeeze=False, **grid)
         yield figure, panels
-        if is_narrow():
+        if stacks:
             _repeat_labels(panels)
         _save(figure, pdf, {"CreationDate": None, "Creator": None, "Producer": None})
         _save(figure, png, {"Software": None})
@@ -171,7 +176,7 @@ def _stacked(
     places = blocks.swapaxes(1, 2).reshape(len(heights), columns)
     ratios = np.empty(places.size)
     ratios[places] = np.reshape(heights, (-1, 1))
-    figure.set_figheight(0.35 + (_STACKED if columns > 1 else 1) * ratios.sum())
+    figure.set_figheight(0.35 + ratios.sum())
     axes = figure.subplots(nrows=len(ratios), height_ratios=ratios, squeeze=False)
     panels = axes[places, 0]
     for axis, shared in (("sharex", sharex), ("sharey", sharey)):
@@ -240,17 +245,17 @@ def _require_different(styles: Mapping[str, TokenizerStyle]) -> None:
 
 
 def legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
-    """Put a legend above all panels, on as few lines as its width allows."""
+    """Put a legend above all panels, on as few lines as its width allows; each makes room."""
     options = {"handles": handles, "loc": "outside upper center"}
     room = (
         figure.bbox.width - 2 * figure.dpi * matplotlib.rcParams["figure.constrained_layout.w_pad"]
     )
     for lines in range(1, len(handles) + 1):
         legend = figure.legend(ncols=math.ceil(len(handles) / lines), **options)
-        if legend.get_window_extent().width <= room:
-            return
+        if legend.get_window_extent().width <= room or lines == len(handles):
+            break
         legend.remove()
-    figure.legend(ncols=1, **options)
+    figure.set_figheight(figure.get_figheight() + _LEGEND_LINE * (lines - 1))
 
 
 def draw_band(

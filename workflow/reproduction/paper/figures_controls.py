@@ -1,0 +1,194 @@
+"""The paper's main statements under SaGe and under prunings without contexts, which it lacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from reproduction.paper.statements import read_claims
+from reproduction.paper.style import (
+    Files,
+    TokenizerStyle,
+    drawing,
+    few_round_ticks,
+    legend_above,
+    name_panels,
+    tokenizer_styles,
+)
+from sagevocab.errors import UserError
+from sagevocab.state import read_json
+
+# What a reader can take in at a glance; `table_controls` has all main statements.
+SHOWN = (
+    *("sage_only_word_initial", "bpe_only_word_initial", "bpe_only_short", "words_of_5_more"),
+    *("token_ratio", "ratio_lower"),
+)
+READING, CONTROL = "reading", "control"  # roles of a vocabulary
+_PAPER = "the paper's value"
+_ACROSS = 2  # panels side by side
+_LANE = 0.085  # inches of a vocabulary in a panel
+_AROUND = 0.75  # inches of a panel's title and ticks
+_MARK = {"markersize": 4, "linestyle": "none"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """A vocabulary's value of a statement, with an interval or the range of its seeds."""
+
+    value: float
+    low: float
+    high: float
+    is_control: bool
+
+
+def read_shown(values: str) -> dict[str, tuple[str, Any]]:
+    """Return the statements that the figure shows: id -> headline, and what the paper prints.
+
+    Raises:
+        UserError: `values`, which is `paper_values.yaml`, is missing or damaged.
+    """
+    known = {one.id: (one.headline, one.paper) for one in read_claims(values)["claims"]}
+    return {name: known[name] for name in SHOWN if name in known}
+
+
+def read_values(claims: str) -> pd.DataFrame:
+    """Return what vocabularies give of each statement, a row a vocabulary.
+
+    Columns: statement, language, role (`READING` or `CONTROL`), vocabulary, seed (<NA>: all of
+    them together), value, low and high (NaN: no interval).
+
+    Raises:
+        UserError: `claims`, which is `claims.json`, is missing or damaged.
+    """
+    rows = [row for record in read_json(claims) for row in _rows(record)]
+    frame = pd.DataFrame(rows).astype({"seed": "Int64"})
+    # Records of several readings repeat the controls of a statement.
+    return frame.drop_duplicates(["statement", "language", "role", "vocabulary", "seed"])
+
+
+def _rows(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    place = {"statement": record["id"], "language": record["language"]}
+    ends = {name: record[name] for name in ("low", "high")}
+    if isinstance(record["ours"], int | float):
+        reading = {"role": READING, "vocabulary": record["tokenizer"], "seed": pd.NA}
+        yield {**place, **reading, "value": record["ours"], **ends}
+    for name, values in record["controls"].items():
+        for seed, value in enumerate(values, start=1):
+            if not isinstance(value, str):
+                control = {"role": CONTROL, "vocabulary": name, "seed": seed}
+                yield {**place, **control, "value": value, "low": np.nan, "high": np.nan}
+
+
+def figure_controls(
+    claims: pd.DataFrame,
+    *,
+    shown: Mapping[str, tuple[str, Any]],
+    vocabularies: Mapping[str, str],
+    languages: Mapping[str, str],
+    **files: Files,
+) -> None:
+    """Draw SaGe beside its controls: a panel a statement and language, with a scale of its own.
+
+    Args:
+        claims: as `read_values` returns it.
+        shown: id of a statement -> its headline, and what the paper prints.
+        vocabularies: readings of SaGe and controls, and what they are called, from above.
+        languages: code -> title.
+        files: pdf, png and optionally style.
+
+    Raises:
+        UserError: no statement is measured on controls.
+    """
+    found = claims[claims["vocabulary"].isin(vocabularies)]
+    panels = {
+        (name, language): points_of(rows)
+        for name in shown
+        for language in languages
+        if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
+    }
+    panels = {key: points for key, points in panels.items() if _has_both(points)}
+    if not panels:
+        raise UserError(
+            "config key tokenizers: no statement is measured on control vocabularies; list bpe, a "
+            "SaGe tokenizer and two or more of method random"
+        )
+    styles = tokenizer_styles(vocabularies.values())
+    looks = {name: styles[label] for name, label in vocabularies.items()}
+    titles = [_title(*shown[name], languages[language]) for name, language in panels]
+    heights = [_AROUND + _LANE * len(looks)] * math.ceil(len(panels) / _ACROSS)
+    with drawing(heights, _ACROSS, stacks=False, **files) as (figure, grid):
+        for axes in grid.flat[len(panels) :]:
+            axes.set_visible(False)
+        for axes, ((name, _), points) in zip(grid.flat, panels.items(), strict=False):
+            _draw_panel(axes, points, looks, shown[name][1])
+        name_panels(grid.flat[: len(panels)], titles)
+        controls = {k for points in panels.values() for k, one in points.items() if one.is_control}
+        legend_above(figure, list(_handles(looks, vocabularies, controls)))
+
+
+def points_of(rows: pd.DataFrame) -> dict[str, Point]:
+    """Return the points of a panel, by vocabulary.
+
+    A reading of SaGe has the value and the interval of all its seeds together, a control the mean
+    of its seeds, and their range.
+    """
+    points = {}
+    for name, of_vocabulary in rows.groupby("vocabulary", sort=False):
+        together = of_vocabulary[of_vocabulary["seed"].isna()]
+        if len(together):
+            one = together.iloc[0]
+            points[name] = Point(one["value"], one["low"], one["high"], one["role"] == CONTROL)
+        else:
+            seeds = of_vocabulary["value"]
+            points[name] = Point(seeds.mean(), seeds.min(), seeds.max(), is_control=True)
+    return points
+
+
+def _has_both(points: Mapping[str, Point]) -> bool:
+    return {point.is_control for point in points.values()} == {True, False}
+
+
+def _title(headline: str, paper: Any, language: str) -> str:
+    """Return the title of a panel; it has the paper's words where the paper prints no value."""
+    words = f" (paper: {paper})" if isinstance(paper, str) else ""
+    return f"{headline}, {language}{words}"
+
+
+def _draw_panel(
+    axes: Axes, points: Mapping[str, Point], looks: Mapping[str, TokenizerStyle], paper: Any
+) -> None:
+    if isinstance(paper, int | float):
+        axes.axvline(paper, color="black", linewidth=1, zorder=1)
+    for place, (name, style) in enumerate(looks.items()):
+        if name in points:
+            point = points[name]
+            ends = [point.low, point.high]
+            axes.plot(ends, [place, place], color=style.colour, linewidth=1)
+            axes.plot(point.value, place, **_mark(style, point.is_control))
+    axes.set_ylim(len(looks) - 0.4, -0.6)
+    axes.set_yticks([])
+    axes.grid(visible=True, axis="x")
+    axes.margins(x=0.06)
+    few_round_ticks(axes)
+
+
+def _mark(style: TokenizerStyle, is_control: bool) -> dict[str, Any]:
+    """Return how a vocabulary is drawn: the marks of controls are open."""
+    inside = "white" if is_control else style.colour
+    return {"color": style.colour, "marker": style.mark, "markerfacecolor": inside, **_MARK}
+
+
+def _handles(
+    looks: Mapping[str, TokenizerStyle], labels: Mapping[str, str], controls: set[str]
+) -> Iterator[Line2D]:
+    for name, style in looks.items():
+        yield Line2D([], [], label=labels[name], **_mark(style, name in controls))
+    stroke = {"marker": "|", "markersize": 8, "linestyle": "none"}
+    yield Line2D([], [], label=_PAPER, color="black", **stroke)
