@@ -1,4 +1,4 @@
-"""SaGe beside the controls: the table and the figure."""
+"""The table of SaGe beside its controls."""
 
 from __future__ import annotations
 

@@ -34,9 +34,8 @@ def _beside_controls(run: Run) -> dict[str, str]:
     """Return what `figure_controls` compares: each version of SaGe below the controls without its
     contexts, and these below the simple controls, which have the names of their methods.
     """
-    simple = {
-        run.tokenizer(n).method: label for n, label in labels_of(run, run.simple_controls).items()
-    }
+    named = labels_of(run, run.simple_controls)
+    simple = {run.tokenizer(name).method: label for name, label in named.items()}
     counts = [name for name in further_controls(run) if run.tokenizer(name).preset == "counts"]
     versions = [[*without_contexts(run, sage), sage] for sage in compared_sage(run)]
     return simple | labels_of(run, [*counts[:1], *chain.from_iterable(versions)])

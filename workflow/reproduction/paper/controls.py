@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +14,6 @@ from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import REPRODUCED, read_headlines
 from reproduction.paper.table import Table
 from reproduction.paper.tally import RANDOM, met_by_controls, numbers
-
-log = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
 
