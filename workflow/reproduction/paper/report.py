@@ -1,8 +1,8 @@
 """The report: one HTML page with what was found, figures, tables, a playground and all claims.
 
 It opens from disk without a network: it contains its styles, scripts and images, and its content
-security policy forbids it to load anything else. It says nothing of when it was made; only the
-costs, and claims about them, differ between two builds of equal runs.
+security policy forbids it to load anything else. It says nothing of when it was made; only
+claims about times differ between two builds of equal runs.
 """
 
 from __future__ import annotations
