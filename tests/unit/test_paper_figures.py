@@ -176,16 +176,10 @@ def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-TEXTS = [
-    ("English", "Training corpus"),
-    ("English", "Quora questions"),
-    ("Turkish", "Training corpus"),
-    ("Turkish", "Turkish reviews"),
-]
-
-
-@pytest.mark.parametrize("low", [-3.3, 0, 0.407, 1.34, 41, 990, 12_345])
-@pytest.mark.parametrize("span", [0.003, 0.083, 0.1, 0.28, 0.99, 1.07, 2.5, 13, 19.9, 100, 3000])
+@pytest.mark.parametrize(
+    ("low", "span"),
+    [(-3.3, 1.07), (0, 0.99), (0.407, 0.003), (1.34, 0.28), (41, 19.9), (990, 13), (12_345, 3000)],
+)
 def test_a_narrow_panel_has_three_or_four_round_ticks(low, span):
     axes = Figure().subplots()
     axes.set_xlim(low, low + span)

@@ -34,7 +34,7 @@ READING, CONTROL = "reading", "control"  # roles of a vocabulary
 _PAPER = "the paper's value"
 _ACROSS = 2  # panels side by side
 _LANE = 0.085  # inches of a vocabulary in a panel
-_AROUND = 0.75  # inches of a panel's title and ticks
+_TICKS, _LINE = 0.4, 0.15  # inches of a panel's ticks, and of a line of its title
 _MARK = {"markersize": 4, "linestyle": "none"}
 
 
@@ -122,13 +122,15 @@ def figure_controls(
     styles = tokenizer_styles(vocabularies.values())
     looks = {name: styles[label] for name, label in vocabularies.items()}
     titles = [_title(*shown[name], languages[language]) for name, language in panels]
-    heights = [_AROUND + _LANE * len(looks)] * math.ceil(len(panels) / _ACROSS)
+    heights = [_TICKS + _LANE * len(looks)] * math.ceil(len(panels) / _ACROSS)
     with drawing(heights, _ACROSS, stacks=False, **files) as (figure, grid):
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for axes, ((name, _), points) in zip(grid.flat, panels.items(), strict=False):
             _draw_panel(axes, points, looks, shown[name][1])
         name_panels(grid.flat[: len(panels)], titles)
+        lines = sum(max(map(_title_lines, row)) for row in grid)
+        figure.set_figheight(figure.get_figheight() + _LINE * lines)
         controls = {k for points in panels.values() for k, one in points.items() if one.is_control}
         legend_above(figure, list(_handles(looks, vocabularies, controls)))
 
@@ -159,6 +161,11 @@ def _title(headline: str, paper: Any, language: str) -> str:
     """Return the title of a panel; it has the paper's words where the paper prints no value."""
     words = f" (paper: {paper})" if isinstance(paper, str) else ""
     return f"{headline}, {language}{words}"
+
+
+def _title_lines(axes: Axes) -> int:
+    title = axes.get_title("left") or axes.get_title()
+    return 1 + title.count("\n")
 
 
 def _draw_panel(
