@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from textwrap import fill
 
@@ -38,9 +38,7 @@ def forest(
     across: int | None = None,
     zero: float | None = 0.0,
     shade: Mapping[str, float] | None = None,
-    dress: Callable[[Axes], None] = few_round_ticks,
     handles: Sequence[Artist] = (),
-    sharex: bool | str = False,
     **files: Files,
 ) -> None:
     """Draw a panel a `panel`, a line a `row`, a mark a `group`, with its interval.
@@ -55,9 +53,7 @@ def forest(
         across: panels side by side; all of them by default.
         zero: where a line is drawn in every panel, None for none.
         shade: panel -> half of the grey band about `zero`.
-        dress: sets the scale and the ticks of a panel when its marks are drawn.
         handles: what the legend has after the groups.
-        sharex: as in `Figure.subplots`.
         files: pdf, png and optionally style.
     """
     strips, panels = (list(dict.fromkeys(marks[name])) for name in ("strip", "panel"))
@@ -72,7 +68,7 @@ def forest(
         for strip in strips
         for _ in range(0, len(places), across)
     ]
-    with drawing(heights, across, sharey="row", sharex=sharex, **files) as (figure, grid):
+    with drawing(heights, across, sharey="row", **files) as (figure, grid):
         drawn = []
         for axes, (strip, panel) in zip(grid.flat, product(strips, places), strict=True):
             axes.set_visible(panel is not None)
@@ -82,9 +78,7 @@ def forest(
                 _draw_panel(axes, own, rows[strip], lanes.get((strip, panel), []), zero, half)
                 drawn.append((axes, panel))
         for axes, _ in drawn:
-            dress(axes)
-        for axes in grid[:-1].flat if sharex else ():
-            axes.set_xlabel("")
+            few_round_ticks(axes)
         name_panels(*zip(*drawn, strict=True))
         firsts = grid[:, 0]
         for axes, strip in zip(firsts, np.repeat(strips, len(firsts) // len(strips)), strict=True):
