@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -363,11 +362,11 @@ def library(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def fresh_code(*adapter: str, **apart: Sequence[str]) -> str:
+def fresh_code(*adapter: str) -> str:
     """`code_of` as another process would answer."""
-    for name in ("_digest", "_digest_without", "_read", "_known", "_module_file"):
+    for name in ("_digest", "_digest_of", "_read", "_known", "_module_file"):
         getattr(digests, name).cache_clear()
-    return code_of(*adapter, **apart)
+    return code_of(*adapter)
 
 
 @pytest.mark.parametrize(
@@ -409,20 +408,19 @@ def test_an_edit_that_keeps_the_size_of_a_file_reruns(library: Path) -> None:
 
 
 FIGURES = """from sagevocab.top import f
-def one():
+def figure_one():
     \"\"\"One.\"\"\"
     return 1 + helper()
 
 def helper():
     return 5
 
-def two():
-    return 2 + called()
+def figure_two():
+    return 2 + figure_called()
 
-def called():
+def figure_called():
     return 7
 """
-DECLARED = ("drawn.one", "drawn.two", "drawn.called")
 
 
 @pytest.mark.parametrize(
@@ -441,9 +439,7 @@ def test_an_edit_of_one_figures_function_redraws_that_figure(library, old, new, 
 
     def codes(source: str) -> dict[str, str]:
         module.write_text(source)
-        return {
-            name: fresh_code("draw.py", f"drawn.{name}", apart=DECLARED) for name in ("one", "two")
-        }
+        return {name: fresh_code("draw.py", f"drawn.figure_{name}") for name in ("one", "two")}
 
     assert old in FIGURES
     before, after = codes(FIGURES), codes(FIGURES.replace(old, new))
@@ -454,9 +450,9 @@ def test_an_edit_of_one_figures_function_redraws_that_figure(library, old, new, 
 def test_what_a_figures_module_imports_counts(library, edited, reruns) -> None:
     (library / "draw.py").write_text("")
     (library / "sagevocab/drawn.py").write_text(FIGURES)
-    before = fresh_code("draw.py", "drawn.one", apart=DECLARED)
+    before = fresh_code("draw.py", "drawn.figure_one")
     (library / "sagevocab" / edited).write_text("EDITED = 1\n")
-    assert (fresh_code("draw.py", "drawn.one", apart=DECLARED) != before) == reruns
+    assert (fresh_code("draw.py", "drawn.figure_one") != before) == reruns
 
 
 @pytest.mark.parametrize(("version", "reruns"), [(1, False), (2, True)])

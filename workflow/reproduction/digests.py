@@ -11,7 +11,7 @@ import functools
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,20 @@ HERE = Path(__file__).parent
 # The library's folder is where it was imported from, so that another copy of it is noticed.
 PACKAGES = {path.name: path for path in (Path(sagevocab.__file__).parent, HERE)}
 SCRIPTS = HERE.parent / "scripts"
+_ARTEFACTS = ("figure_", "table_")  # how functions that make one are named
 # What is known of files, in the working directory of Snakemake and its jobs.
 KNOWN = Path(".snakemake/sagevocab/code.json")
 
 
-def code_of(adapter: str, *functions: str, apart: Collection[str] = ()) -> str:
+def code_of(adapter: str, *functions: str) -> str:
     """Return an adapter's file name and the digest of its code, for the `params` of its rule.
 
     Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
     `params` change. The digest is over the adapter, all that it imports of `reproduction` and
     `sagevocab`, and the data files of those packages.
     functions: those that the adapter calls by name, `paper.figures.figure_ratio`; their modules
-    count with all that these import. apart: functions of the same form that other rules call;
-    their bodies in the module of the first function do not count.
+    count with all that these import. Other figures and tables in the module of the first function
+    do not, unless it calls them: an edit of one redraws no other.
 
     Raises:
         UserError: there is no such adapter, or no module of such a function.
@@ -49,20 +50,22 @@ def code_of(adapter: str, *functions: str, apart: Collection[str] = ()) -> str:
     files = {name: _module_file(f"{HERE.name}.{name}") for name in modules}
     if missing := [name for name, file in files.items() if file is None]:
         raise UserError(f"code_of: {HERE.name} has no module {missing[0]!r}")
-    digest = _digest(path, *files.values())
-    if apart:
-        module, _, _ = functions[0].rpartition(".")
-        others = {name.rpartition(".")[2] for name in {*apart} - {*functions}}
-        digest = _digest_without(files.pop(module), frozenset(others), path, *files.values())
+    if not functions:
+        return f"{adapter}:{_digest(path)}"
+    module, _, first = functions[0].rpartition(".")
+    digest = _digest_of(files.pop(module), first, path, *files.values())
     return f"{' '.join([adapter, *functions])}:{digest}"
 
 
 @functools.cache
-def _digest_without(module: Path, functions: frozenset[str], *first: Path) -> str:
-    """Return the digest of files, and of a module without functions that its others do not call."""
+def _digest_of(module: Path, function: str, *first: Path) -> str:
+    """Return the digest of files and a module, less the figures that the function does not use."""
     source = module.read_bytes()
     tree = ast.parse(source)
-    left_out = [node for node in tree.body if getattr(node, "name", "") in functions]
+    named = {node: getattr(node, "name", "") for node in tree.body}
+    left_out = [
+        node for node, name in named.items() if name.startswith(_ARTEFACTS) and name != function
+    ]
     rest = [node for node in tree.body if node not in left_out]
     while called := [node for node in left_out if node.name in _names(rest)]:
         rest += called

@@ -27,9 +27,6 @@ def files_of(artefact):
     }
 
 
-# An edit of one of them redraws its own figures and no others of its module.
-DRAWN = {one.function for one in registered(run)}
-
 for artefact in registered(run):
 
     rule:
@@ -54,7 +51,7 @@ for artefact in registered(run):
             # What depends on the output is not compared with the last run's: no figure is drawn
             # again for another caption.
             caption=lambda wildcards, output, artefact=artefact: artefact.caption(run),
-            code=code_of("artefact.py", *artefact.functions, apart=DRAWN),
+            code=code_of("artefact.py", *artefact.functions),
         script:
             "../scripts/artefact.py"
 
