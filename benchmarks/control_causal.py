@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from reproduction.paper.causal import CausalModel, CausalPanels
-from reproduction.paper.evidence import gather_evidence
-from reproduction.paper.tables_evidence import table_evidence
+from reproduction.paper.differences import differences, of_causal
+from reproduction.paper.tables_differences import table_of_differences
 from reproduction.parquet import write_parquet
 
 OUTPUT = Path(__file__).parents[1] / "results/reference/controls"
@@ -83,15 +83,14 @@ def _models(bits: pd.DataFrame, tokenizer: str) -> Iterator[CausalModel]:
 def compare(panels: CausalPanels, families: Sequence[Sequence[str]]) -> pd.DataFrame:
     """Return all differences from BPE, and SaGe 1.0's from the tokenizers of each family."""
 
-    def differences(labels: Sequence[str], controls: Sequence[str] = ()) -> pd.DataFrame:
+    def compared(labels: Sequence[str], controls: Sequence[str] = ()) -> pd.DataFrame:
         some = {title: {one: of[one] for one in labels} for title, of in panels.items()}
-        given = ({}, [], pd.DataFrame(), some)
-        return gather_evidence(*given, baseline=BPE, paper={}, seed=1, controls=controls)
+        return differences(of_causal(some, BPE, controls, seed=1))
 
-    parts = [differences([one for one in next(iter(panels.values())) if one != MORE])]
+    parts = [compared([one for one in next(iter(panels.values())) if one != MORE])]
     for family in families:
         controls = [LABELS[name] for name in family]
-        beside = differences([BPE, SAGE, *controls], controls)
+        beside = compared([BPE, SAGE, *controls], controls)
         parts.append(beside[beside["baseline"] != BPE])
     return pd.concat(parts, ignore_index=True)
 
@@ -116,7 +115,7 @@ def main(given: Sequence[str] | None = None) -> None:
         shown = data.dropna(axis="columns", how="all")
         shown.to_csv(folder / "table_causal.csv", index=False, lineterminator="\n")
         labels = [label for label in panels["English"] if label != MORE]
-        table = table_evidence(data, labels=labels, baseline=BPE)
+        table = table_of_differences(data, labels=labels, baseline=BPE)
         (folder / "table_causal.md").write_text(table.markdown(), encoding="utf-8")
 
 

@@ -64,7 +64,7 @@ def write_size(run: Path, output: Path) -> None:
 
 
 def write_tables(folder: Path, output: Path) -> None:
-    """Write table_overlap_sizes and table_differences.
+    """Write table_overlap_sizes and table_pieces_differ.
 
     folder: has a folder of prunings by number of pieces; those of the reference run are read, too.
     """
@@ -75,7 +75,7 @@ def write_tables(folder: Path, output: Path) -> None:
     table = table_of_overlaps(pd.concat(shares, ignore_index=True), notes=[])
     _write(table, output / "table_overlap_sizes")
     alike = [REFERENCE / "intrinsic/prunings", folder / "16000"]
-    _write(table_differences(alike), output / "table_differences")
+    _write(table_pieces_differ(alike), output / "table_pieces_differ")
 
 
 def _overlaps(folder: Path, language: str) -> pd.DataFrame:
@@ -96,7 +96,7 @@ COMPARED = {  # of each version, the control that counts and the one without vec
 EXAMPLES = 10
 
 
-def table_differences(folders: Sequence[Path]) -> Table:
+def table_pieces_differ(folders: Sequence[Path]) -> Table:
     """Return which pieces a version of SaGe prunes and a control keeps, and the other way round.
 
     Of several seeds, all of one prune a piece and none of the other does. `late` is the share of

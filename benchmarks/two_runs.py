@@ -32,7 +32,6 @@ REFERENCE = ROOT / "results/reference/intrinsic/frames/claims.json"
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
 UNMEASURED = "not measurable here"
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
-SAME = {"verdict": "the same verdict", "chance": "the same answer against chance"}
 
 Record = Mapping[str, Any]
 Claims = Mapping[tuple[str, ...], Record]  # by id, language and tokenizer
@@ -97,12 +96,9 @@ def _is_measured(*records: Record) -> bool:
 def _verdicts(measured: Sequence[tuple], first: Claims, second: Claims) -> Iterator[str]:
     for name, label in LABELS.items():
         own = [key for key in measured if key[2] == name]
-        ranked = [key for key in own if first[key]["chance"] and second[key]["chance"]]
-        for keys, asked in ((own, "verdict"), (ranked, "chance")):
-            if not keys:
-                continue
-            same = sum(first[key][asked] == second[key][asked] for key in keys)
-            yield f"- {label}: {same} of {len(keys)} statements have {SAME[asked]} in both runs."
+        if own:
+            same = sum(first[key]["verdict"] == second[key]["verdict"] for key in own)
+            yield f"- {label}: {same} of {len(own)} statements have the same verdict in both runs."
 
 
 def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:

@@ -36,7 +36,7 @@ STAGES = {
     """,
     "paper": """
         jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml
-        scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers zstandard
+        scikit-learn scipy sentencepiece seqeval tokenizers zstandard
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.

@@ -27,13 +27,13 @@ import pandas as pd
 # Below a run's folder. Of these only the names are compared: the contents are times, or show some.
 _NAMES_ONLY = re.compile(
     r"logs/.*"
-    r"|tables/table_(learning_curves|controls)\.(html|md|tex)"
+    r"|tables/table_controls\.(html|md|tex)"
     r"|claims\.md|findings\.md|report\.html"
 )
 # The files that hold times beside results.
 _TIMED = re.compile(
     rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json"
-    r"|tables/table_(learning_curves|controls)\.csv"
+    r"|tables/table_controls\.csv"
 )
 _RECORD = ".provenance.json"
 _TIMED_CLAIM = "cost_ratio"

@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 
 from reproduction.analysis.scores import (
-    EXAMPLES,
     EXAMPLES_AND_SEEDS,
     ScoreSums,
     _student,
@@ -69,7 +68,6 @@ def test_seeds_that_differ_widen_the_interval_by_their_unbiased_variance():
     table[:, :, 0], table[:, :, 1] = (0.5, 0.6, 0.7), 1.0
     sums = ScoreSums(table, lambda totals: totals[..., 0] / totals[..., 1])
     scores = resample_scores(sums, ["sage"] * 3, seed=1, resamples=40_000)
-    assert scores.mean("sage", EXAMPLES)[1:] == pytest.approx((0.6, 0.6))
     half = stats.t(2).ppf(0.975) * 0.1 / np.sqrt(3)
     assert scores.mean("sage") == pytest.approx((0.6, 0.6 - half, 0.6 + half))
     assert scores.unit("sage") == EXAMPLES_AND_SEEDS
@@ -80,8 +78,22 @@ def test_a_difference_that_hangs_on_the_seed_is_not_significant():
     right = np.stack([RNG.random(1000) < share for share in (0.6, 0.6, 0.9, 0.55)])
     names = ["bpe", "bpe", "sage", "sage"]
     scores = resample_scores(accuracy_of(right), names, seed=1)
-    assert scores.difference("sage", "bpe", EXAMPLES).p_value < 0.001
     assert scores.difference("sage", "bpe").p_value > 0.05
+    alone = resample_scores(accuracy_of(right[1:3]), names[1:3], seed=1)
+    assert alone.difference("sage", "bpe").p_value < 0.001
+
+
+def test_seeds_are_compared_in_pairs_where_models_share_them():
+    # Seeds move both tokenizers alike; examples add nothing.
+    table = np.zeros((50, 6, 2))
+    bpe, sage = np.array([0.5, 0.6, 0.7]), np.array([0.53, 0.64, 0.72])
+    table[:, :, 0], table[:, :, 1] = [*bpe, *sage], 1.0
+    sums = ScoreSums(table, lambda totals: totals[..., 0] / totals[..., 1])
+    scores = resample_scores(sums, ["bpe"] * 3 + ["sage"] * 3, seed=1, resamples=100)
+    in_pairs = scores.difference("sage", "bpe").p_value
+    assert in_pairs == pytest.approx(stats.ttest_rel(sage, bpe).pvalue)
+    apart = scores.difference("sage", "bpe", are_seeds_shared=False).p_value
+    assert apart == pytest.approx(stats.ttest_ind(sage, bpe, equal_var=False).pvalue)
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.02])

@@ -1,4 +1,4 @@
-"""The benchmarks: the engine's table and its measures in small, two runs, and the controls."""
+"""The benchmarks: the engine's table, two runs, and the controls."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ import pandas as pd
 import pytest
 
 from reproduction.data.construct import shipped_sentences
-from sagevocab.pieces import WORD_START
 from sagevocab.state import read_json
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
-measures = importlib.import_module("engine_measures")
 controls = importlib.import_module("controls")
 control_causal = importlib.import_module("control_causal")
 control_vectors = importlib.import_module("control_vectors")
@@ -126,39 +124,6 @@ def text(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module")
-def prepared(text):
-    folder = text.parent / "prepared"
-    facts = measures.prepare(folder, text=str(text), lines=300, size=400)
-    assert (facts["lines"], facts["pieces"]) == (300, 400)
-    return folder
-
-
-def test_every_row_is_measured(prepared, tmp_path):
-    def run(measure, number, **parameters):
-        found = getattr(measures, measure)(prepared, **parameters)
-        return found | {"memory": found.get("memory") or 1}  # one process has one peak
-
-    sizes = {"initial_size": 400, "final_size": 300, "large_size": 262_144}
-    bench = engine.Bench(run, 300, 5000, repeats=1, peers=tmp_path, **sizes)
-    for name in engine.ROWS:
-        for line in engine.ROWS[name](bench):
-            what, target, measured, *_ = line.cells()
-            # Runs as short as these may have any exponent on a busy machine.
-            positive = what.startswith("growth") or line.value is None or line.value > 0
-            assert measured and positive, what
-    large = measures.large(prepared, threads=1, size=262_144)
-    assert 400 < large["pieces"] < 262_144  # the most that the text yields
-    sizes = {"initial_size": 400, "final_size": 300}
-    longer = run("lengthen", 0, lines=700)["text"]
-    whole = run("whole", 0, threads=1, text=longer, **sizes)
-    assert {"reading text", "initial vocabulary", "word2vec", "pruning"} <= whole["stages"].keys()
-    assert whole["lines"] == 700
-    assert 0 < whole["anonymous"] < whole["memory"] * 2
-    assert whole["seconds"] == pytest.approx(sum(whole["stages"].values()))
-    assert max(whole["memory_stages"].values()) <= whole["memory"]
-
-
 def run_small(text, folder, monkeypatch, **options):
     source = str(ROOT / "workflow" / "scripts")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]))
@@ -193,7 +158,7 @@ def test_a_text_too_small_is_one_line(text, tmp_path, monkeypatch, capsys):
 def claims_of(values: dict[str, float], **changes) -> dict:
     """Records of statements on SaGe, by id."""
     sample = {"seeds": [1.0, 1.1, 0.9], "low": None, "high": None, "timing": None}
-    sample |= {"verdict": "reproduced", "chance": None, "statement": "", **changes}
+    sample |= {"verdict": "reproduced", "statement": "", **changes}
     return {(name, "en", "sage"): {**sample, "ours": ours} for name, ours in values.items()}
 
 
@@ -210,15 +175,11 @@ def test_a_move_is_given_in_what_another_seed_moves_it_by():
 def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown():
     first, second = claims_of({"a": 1.0, "b": 1.0}), claims_of({"a": 1.1, "b": 3.0})
     second["b", "en", "sage"]["verdict"] = "not reproduced"
-    first["a", "en", "sage"]["chance"] = "as chance"
-    assert "chance" not in two_runs.two_runs({"one": first, "other": second}, first, {})
-    second["a", "en", "sage"]["chance"] = "beyond chance"
     for run in (first, second):
         run |= claims_of({"clock": 9.0}, timing="clock")
         run |= claims_of({"none": 9.0}, verdict="not measurable here")
     text = two_runs.two_runs({"one": first, "other": second}, first, {"a": "tokens"})
     assert "- SaGe: 1 of 2 statements have the same verdict" in text
-    assert "- SaGe: 0 of 1 statements have the same answer against chance in both runs." in text
     assert "of 2 values, 1 move further" in text
     assert "| another verdict | text |  | one | other | move |" in text
     assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 4.0 |" in text
@@ -244,7 +205,7 @@ def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeyp
 def test_tables_of_controls_are_drawn_again_from_what_is_committed(tmp_path):
     controls.main([f"--output={tmp_path}"])
     committed = ROOT / "results/reference/controls"
-    for name in ("table_overlap_sizes", "table_differences"):
+    for name in ("table_overlap_sizes", "table_pieces_differ"):
         for form in ("csv", "md"):
             file = f"{name}.{form}"
             assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
@@ -260,20 +221,6 @@ def test_the_table_of_vectors_is_computed_again_from_what_is_committed(tmp_path)
     # The last digits depend on the processor.
     numbers = (pd.read_csv(folder / f"{name}.csv") for folder in (tmp_path, committed))
     pd.testing.assert_frame_equal(*numbers, rtol=1e-6)
-
-
-def test_the_page_of_results_has_what_vectors_of_the_controls_gain_and_lose():
-    data = pd.read_csv(ROOT / "results/reference/controls/vectors/table_vectors.csv")
-    lines = (ROOT / "docs/results.md").read_text(encoding="utf-8").splitlines()
-    shown = {"SaGe 1.0, shuffled words": "SaGe 1.0 on shuffled words"}
-    shown["pruned at random"] = "pruned at random (five times)"
-    for label, rows in data[data["baseline"] == "BPE"].groupby("label"):
-        cells = [
-            f"{100 * row.difference:+.1f} ± {50 * (row.high - row.low):.1f}"
-            + r"\*" * (row.p_adjusted < 0.05)
-            for row in rows.itertuples()
-        ]
-        assert f"| {shown.get(label, label)} | {' | '.join(cells)} |".replace("-", "−") in lines
 
 
 @pytest.mark.parametrize(
@@ -324,20 +271,7 @@ def test_pieces_on_which_a_version_and_a_control_differ():
     assert [row[:2] for row in rows] == [("SaGe 1.0", "counts"), ("counts", "SaGe 1.0")]
 
 
-def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    table = pd.read_csv(ROOT / "results/reference/controls/table_differences.csv")
-    either = ["SaGe 1.0", "counts"]
-    own = table[table["pruned_by"].isin(either) & table["kept_by"].isin(either)]
-    assert len(own) == 8
-    for _, row in own.iterrows():
-        start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
-        numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
-        ends = f"{100 * row['digits']:.0f} % | {100 * row['late']:.0f} % | "
-        assert f"{start}{numbers}{ends}" in page
-
-
-def test_the_pages_have_what_the_released_program_prunes():
+def test_the_rule_on_what_the_released_program_prunes():
     """Overlaps and verdicts from the committed pieces; the program's are of the rule, too."""
     folder = ROOT / "results/reference/controls/released_program"
     pruned = [read_json(folder / f"{language}.json") for language in ("en", "tr")]
@@ -347,38 +281,6 @@ def test_the_pages_have_what_the_released_program_prunes():
         {"program": "both", "preset": "both"},
     ]
     shares = [shares.set_index(["reading", "control"]) for shares, _ in compared]
-    page = (ROOT / "docs/appendix/deviations.md").read_text(encoding="utf-8")
-    for name, reading, control in (
-        ("program and preset", "program", "preset's seeds"),
-        ("two seeds of the program", "program", "its own seeds"),
-        ("program, with and without vectors", "program", "without vectors"),
-        ("program, and on shuffled words", "program", "shuffled words"),
-        ("two seeds of the preset", "preset", "its own seeds"),
-        ("counts and preset", "preset", "counts"),
-        ("counts and program", "program", "counts"),
-        ("any of them and pruning at random", "program", "random"),
-    ):
-        ends = ["mean"] if control in ("random", "preset's seeds") else ["low", "high"]
-        rows = [own.loc[(reading, control)] for own in shares]
-        values = [dict.fromkeys(f"{100 * row[end]:.0f}" for end in ends) for row in rows]
-        cells = [f"{' and '.join(own)} %" for own in values]
-        assert f"| {name} | {cells[0]} | {cells[1]} |" in page, name
-    text = " ".join(page.split())
-    for control, counts, starts in (
-        ("program, without vectors", (130, 137), ((41, 24), (48, 28))),
-        ("counts", (346, 287), ((29, 45), (30, 51))),
-    ):
-        for one, count, percents in zip(pruned, counts, starts, strict=True):
-            by, other = set(one["program, seed 1"]), set(one[control])
-            assert len(by - other) == len(other - by) == count
-            for own, percent in zip((by - other, other - by), percents, strict=True):
-                assert round(100 * sum(piece[0] == WORD_START for piece in own) / count) == percent
-    assert (
-        "130 in English, of which 41 and 24 % start a word, and 137 in Turkish, 48 and 28 %" in text
-    )
-    assert "prunes 346 and 287 that counts keep, of which 29 and 30 % start" in text
-    assert "of those that only counts prune, 45 and 51 % do" in text
-    text = " ".join((ROOT / "docs/appendix/statistics.md").read_text(encoding="utf-8").split())
     accounted = [
         [
             round(100 * own.loc[(reading, control), "accounts_for"])
@@ -388,37 +290,6 @@ def test_the_pages_have_what_the_released_program_prunes():
         for reading in ("program", "preset")
     ]
     assert accounted == [[89, 59], [83, 83], [87, 67], [73, 75]]
-    assert "accounts for 89 % of its choice, counts for 59 %" in text and "(83 and 83 %)" in text
-    assert "*both*: 87 and 67 % for the program, 73 and 75 % for the preset" in text
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert "72 % (English) and 78 % (Turkish) of the same pieces" in readme
-
-
-def test_the_page_of_results_has_the_causal_models_of_the_controls():
-    """Bits a character, of BPE and minus BPE, from the committed bits of every line; the rule."""
-    committed = ROOT / "results/reference/controls"
-    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    controls = ["random", "counts", "counts_reranked", "sage_released_zero"]
-    tokenizers = [*controls, "sage_released_shuffled", "sage_released"]
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if " units | " in line]
-    cases = itertools.product(("causal", "causal_large"), ("en", "tr"))
-    for (folder, language), (_, _, seeds, baseline, *others) in zip(cases, rows, strict=True):
-        bits = pd.read_parquet(committed / folder / f"{language}.parquet")
-        totals = bits.astype({"bits": float}).groupby(["tokenizer", "seed"])[["bits", "characters"]]
-        rates = totals.sum().eval("bits / characters").groupby("tokenizer").mean()
-        assert bits["seed"].nunique() == int(seeds) and f"{rates['bpe']:.3f}" == baseline
-        shown = [
-            f"{rates[name] - rates['bpe']:+.3f}".replace("-", "−") if name in rates else "–"
-            for name in tokenizers
-        ]
-        assert shown == others, (folder, language)
-    beside = pd.read_csv(committed / "causal/table_causal.csv").query("baseline != 'BPE'")
-    assert len(beside) == 12
-    for row in beside.itertuples():
-        shown = f"{row.difference:+.3f} ± {(row.high - row.low) / 2:.3f}".replace("-", "−")
-        assert shown in " ".join(page.split())
-        found = row.baseline in ("BPE, as many predictions", "counts, ranked again")
-        assert row.significant == (found and row.language == "English")
 
 
 def test_tables_of_causal_models_are_computed_again_from_what_is_committed(tmp_path):

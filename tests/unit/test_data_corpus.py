@@ -12,7 +12,6 @@ from reproduction.data.conllu import read_conllu
 from reproduction.data.corpus import (
     clean_line,
     is_clean_sentence,
-    sample_at_most,
     sample_corpus,
     split_sentences,
 )
@@ -220,18 +219,6 @@ def test_a_shuffled_sample_holds_the_same_lines_in_another_order(corpus, tmp_pat
     assert sorted(shuffled) == sorted(train)
     assert kept_out == heldout
     assert sampled(corpus, tmp_path, shuffle=True, **options)[0] == shuffled
-
-
-@pytest.mark.parametrize(("lines", "size"), [(30, 30), (5000, 1000)])
-def test_a_sample_of_at_most_so_many_lines(corpus, tmp_path, lines, size) -> None:
-    output = tmp_path / "sample.txt.zst"
-    assert sample_at_most(corpus, output, lines=lines, seed=1) == size
-    everything, once = list(read_lines(corpus)), list(read_lines(output))
-    assert len(once) == size
-    remaining = iter(everything)
-    assert all(line in remaining for line in once)  # in the corpus's order
-    sample_at_most(corpus, output, lines=lines, seed=2)
-    assert (list(read_lines(output)) == once) == (size == 1000)
 
 
 def test_too_few_lines_are_an_error_that_names_the_key(corpus, tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""What is shown of causal models: differences over lines and seeds, and curves."""
+"""What is read of causal models, and their curves."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from reproduction.analysis.stats import holm
 from reproduction.paper.causal import draw_causal, read_causal
-from reproduction.paper.evidence import gather_evidence
 from reproduction.paper.style import tokenizer_styles
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
@@ -30,49 +28,13 @@ def made(shift, seed, lines=40):
 
 @pytest.fixture
 def panels(tmp_path):
-    paths = []
-    for title, shift in (("English", 0.2), ("Turkish", 0.0)):
-        for label, own in (("BPE", 0.0), ("SaGe", shift)):
-            for seed in (1, 2, 3):
-                paths.append(tmp_path / f"{title}.{label}.{seed}")
-                write_parquet(paths[-1], made(own, seed + 10 * len(paths)))
-    return read_causal(["English", "Turkish"], ["BPE", "SaGe"], 3, paths)
-
-
-def evidence_of(panels, **given) -> pd.DataFrame:
-    """The frame of differences of causal models alone."""
-    models = pd.DataFrame()
-    return gather_evidence({}, [], models, panels, baseline="BPE", paper={}, seed=1, **given)
-
-
-def test_differences_are_over_lines_and_seeds_with_a_family_of_their_own(panels):
-    data = evidence_of(panels)
-    assert data["language"].tolist() == ["English", "Turkish"]
-    english = data.iloc[0]
-    rates = {
-        label: [one.bits.sum() / one.characters.sum() for one in own]
-        for label, own in panels["English"].items()
+    paths = {
+        label: [tmp_path / f"{label}.{seed}" for seed in (1, 2, 3)] for label in ("BPE", "SaGe")
     }
-    assert english["value"] == pytest.approx(np.mean(rates["SaGe"]))
-    assert english["baseline_value"] == pytest.approx(np.mean(rates["BPE"]))
-    assert english["low"] < english["value"] - english["baseline_value"] < english["high"]
-    assert (english["seeds"], english["rows"], english["significant"]) == (3, 40, True)
-    assert not data["significant"].iloc[1]
-    np.testing.assert_allclose(data["p_adjusted"], holm(data["p_value"]))
-    assert (data["baseline"] == "BPE").all()
-    assert (data["seen_from"] > 0).all()
-
-
-def test_sage_is_compared_with_what_is_pruned_without_contexts(panels):
-    nulled = {title: {**own, "random": own["BPE"]} for title, own in panels.items()}
-    data = evidence_of(nulled, controls=["random"])
-    kinds = data[["tokenizer", "baseline"]].drop_duplicates()
-    assert kinds.to_numpy().tolist() == [["SaGe", "BPE"], ["random", "BPE"], ["SaGe", "random"]]
-    bpe, random, beside = (rows for _, rows in data.groupby(["baseline", "tokenizer"]))
-    assert beside["difference"].tolist() == bpe["difference"].tolist()
-    assert (random["difference"] == 0).all()
-    assert set(beside["measure"]) == {"Causal transformer, minus random instead"}
-    np.testing.assert_allclose(beside["p_adjusted"], holm(beside["p_value"]))
+    for shift, of_seeds in zip((0.0, 0.2), paths.values(), strict=True):
+        for seed, path in enumerate(of_seeds, 1):
+            write_parquet(path, made(shift, seed + 10 * (shift > 0)))
+    return read_causal({"English": paths})
 
 
 def test_curves_are_of_the_lines_that_every_validation_asks(panels):
@@ -99,4 +61,4 @@ def test_models_of_other_lines_are_refused(tmp_path):
     for path, lines in zip(paths, (40, 44), strict=True):
         write_parquet(path, made(0, 1, lines))
     with pytest.raises(UserError, match="causal models of English predicted other held-out"):
-        read_causal(["English"], ["BPE", "SaGe"], 1, paths)
+        read_causal({"English": {"BPE": paths[:1], "SaGe": paths[1:]}})

@@ -81,7 +81,7 @@ def test_panels_continue_below_and_every_first_one_has_the_labels(drawings, kept
 def test_a_language_has_its_own_rows_and_its_name_at_the_left(drawings, kept):
     turkish = [{**MARKS[0], "strip": "Turkish", "row": "alone"}]
     english = [{**one, "strip": "English"} for one in MARKS]
-    forest(pd.DataFrame(english + turkish), shade={"first": 0.5}, style=STYLE, **drawings)
+    forest(pd.DataFrame(english + turkish), power={"first": 0.5}, style=STYLE, **drawings)
     axes = kept[0].axes
     assert [one.get_ylabel() for one in axes[::3]] == ["English", "Turkish"]
     assert [label.get_text() for label in axes[3].get_yticklabels()] == ["alone"]

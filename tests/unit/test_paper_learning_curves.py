@@ -1,9 +1,8 @@
-"""Learning curves: reading and pairing, what is reached when, intervals, figure and table."""
+"""Learning curves: reading and pairing, what is reached when, the figure and the claim."""
 
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,6 @@ from scipy import stats
 
 from claim_samples import record_of, results
 from curve_samples import BITS, curve, write_floors, write_model
-from reproduction.analysis.stats import holm
 from reproduction.paper.causal import CausalModel
 from reproduction.paper.curves import (
     bits_per_character,
@@ -23,14 +21,9 @@ from reproduction.paper.curves import (
     read_curve,
     read_curves,
 )
-from reproduction.paper.learning_curves import (
-    figure_learning_curves,
-    summarise_curves,
-    table_learning_curves,
-)
+from reproduction.paper.learning_curves import figure_learning_curves
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from table_files import text_of
 
 EMPTY = curve([4, 3]).of_lines(np.zeros(40, dtype=bool))
 
@@ -75,11 +68,20 @@ def test_curves_are_read_by_language_tokenizer_and_seed(tmp_path):
         )
     }
     paths = {key: write_model(tmp_path.joinpath(*map(str, key)), one) for key, one in made.items()}
-    models = [path for key, path in paths.items() if key[2] == 0]
-    repeats = [path for key, path in paths.items() if key[2]]
-    floors = [write_floors(path.with_name("floors"), made[key]) for key, path in paths.items()]
-    panels = read_curves(["A", "B"], ["X", "Y"], models, repeats, floors[::3])
-    assert [list(panel) for panel in panels.values()] == [["X", "Y"]] * 2
+    floors = {key: write_floors(path.with_name("floors"), made[key]) for key, path in paths.items()}
+    panels = read_curves(
+        {
+            lang: {
+                tok: {
+                    "models": [paths[lang, tok, seed] for seed in (0, 1, 2)],
+                    "floors": floors[lang, tok, 0],
+                }
+                for tok in "xy"
+            }
+            for lang in "ab"
+        }
+    )
+    assert [list(panel) for panel in panels.values()] == [["x", "y"]] * 2
     found = [one for panel in panels.values() for curves in panel.values() for one in curves]
     for one, expected in zip(found, made.values(), strict=True):
         np.testing.assert_allclose(one.nats, expected.nats)
@@ -88,7 +90,7 @@ def test_curves_are_read_by_language_tokenizer_and_seed(tmp_path):
 def test_nothing_held_out_is_reported_in_one_line(tmp_path):
     path, floors = write_model(tmp_path, EMPTY), write_floors(tmp_path / "floors", EMPTY)
     with pytest.raises(UserError, match=r"heldout_lines.*English has no held-out lines"):
-        read_curves(["English"], ["BPE"], [path], [], [floors])
+        read_curves({"English": {"BPE": {"models": [path], "floors": floors}}})
 
 
 def test_a_file_that_lacks_or_misses_lines_is_reported(tmp_path):
@@ -105,14 +107,11 @@ def test_a_file_that_lacks_or_misses_lines_is_reported(tmp_path):
 # --- statistics
 
 
-def test_bits_and_accuracy_by_hand():
+def test_bits_by_hand():
     made = curve([4, 2], lines=2, spread=0)
     made.nats[:] = [[8 * BITS, 24 * BITS], [4 * BITS, 12 * BITS]]
-    made.right[:] = [[0, 1], [2, 1]]
     weights = np.array([[1.0, 1.0], [2.0, 0.0]])
     np.testing.assert_allclose(bits_per_character(made, weights), [[2, 1], [1, 0.5]])
-    data = summarise_curves({"English": {"BPE": [made]}}, baseline=None, seed=1)
-    assert data.loc[0, ["bits_per_character", "word_accuracy"]].tolist() == [1, 0.75]
 
 
 def test_a_target_is_reached_between_validations_at_one_or_never():
@@ -131,60 +130,7 @@ def test_differences_are_taken_where_both_curves_have_been():
     assert difference_along(first, late, np.ones((2, 40)), "step")[1].shape == (2, 0)
 
 
-def test_intervals_of_differences_are_paired_and_holm_goes_over_all():
-    panels = {
-        title: {
-            "BPE": [curve([4, 3, 2], seed=5, spread=0.5)],
-            "SaGe": [curve([4, 2.9, 1.9], seed=5, spread=0.5)],
-            "Other": [curve([4, 3, 2.02], seed=6, spread=0.5)],
-        }
-        for title in ("English", "Turkish")
-    }
-    data = summarise_curves(panels, baseline="BPE", seed=3).set_index(["language", "tokenizer"])
-    sage = data.loc[("English", "SaGe")]
-    name = "bits_per_character"
-    assert sage[f"{name}_high"] - sage[f"{name}_low"] > 0.1
-    # The same lines scatter in the same way, so that only the difference is left.
-    np.testing.assert_allclose(sage[f"{name}_difference"], -0.1)
-    np.testing.assert_allclose(
-        sage[[f"{name}_difference_low", f"{name}_difference_high"]].astype(float), -0.1
-    )
-    other = data.loc[("English", "Other")]
-    assert other[f"{name}_difference_low"] < 0 < other[f"{name}_difference_high"]
-
-    tested = data.drop(index="BPE", level=1)
-    np.testing.assert_allclose(
-        tested[f"{name}_p_adjusted"], holm(tested[f"{name}_p_value"].to_numpy())
-    )
-    assert sage[f"{name}_p_value"] == 2 / 10_001  # the smallest that so many samples can give
-    assert data.loc[("English", "BPE"), [f"{name}_difference", f"{name}_p_value"]].isna().all()
-    assert sage["step_to_baseline"] == pytest.approx(29)
-    assert sage["step_ratio"] == pytest.approx(29 / 30)
-    assert other["step_to_baseline"] == math.inf
-    assert other["step_ratio"] > 1
-
-
-def test_with_several_pretrainings_differences_and_ratios_are_over_seeds():
-    ends = {"BPE": [2.0, 2.2, 2.1], "SaGe": [1.9, 1.9, 2.2]}
-    panel = {label: [curve([4, 3, end], spread=0) for end in own] for label, own in ends.items()}
-    data = summarise_curves({"English": panel}, baseline="BPE", seed=1).set_index("tokenizer")
-    sage, name = data.loc["SaGe"], "bits_per_character"
-    np.testing.assert_allclose(
-        sage[[name, f"{name}_sd"]].tolist(), [2, np.std(ends["SaGe"], ddof=1)]
-    )
-    # The lines of these curves are alike, so Welch's test of six values is left.
-    welch = stats.ttest_ind(ends["SaGe"], ends["BPE"], equal_var=False)
-    assert sage[f"{name}_difference"] == pytest.approx(-0.1)
-    assert sage[f"{name}_p_value"] == pytest.approx(welch.pvalue)
-    found = sage[[f"{name}_difference_low", f"{name}_difference_high"]].tolist()
-    assert found == pytest.approx(list(welch.confidence_interval()))
-    # Updates to the worse of two final values, as in the claim; one of three never gets to BPE's.
-    logs = np.log([(20 + 10 / 1.1) / 30, (20 + 10 * 0.8 / 1.1) / 30, 30 / (20 + 10 * 0.8 / 0.9)])
-    assert sage["step_ratio"] == pytest.approx(np.exp(logs.mean()))
-    assert sage["step_to_baseline"] == pytest.approx(20 + 10 / 1.1)
-
-
-# --- figure and table
+# --- figure
 
 
 @pytest.fixture
@@ -266,53 +212,6 @@ def test_a_figure_of_no_model_is_refused(drawings):
         figure_learning_curves({}, labels=[], baseline=None, seed=1, **drawings)
 
 
-def test_the_table_shows_ends_differences_and_what_they_cost(panels, outputs):
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=["Presets: none."]).write(**outputs)
-    text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:6]]
-    assert rows[0][:4] == ["Language", "Tokenizer"] + [
-        f"Bits per character ({part})" for part in ("final", "difference")
-    ]
-    assert [row[:2] for row in rows[2:]] == [
-        ["English", "BPE"],
-        ["", "SaGe"],
-        ["Turkish", "BPE"],
-        ["", "SaGe"],
-    ]
-    by_name = dict(zip(rows[0], rows[3], strict=True))
-    assert by_name["Bits per character (final)"].startswith("2.050 ± 0.")
-    assert by_name["Bits per character (difference)"].startswith("−0.200 ± 0.")
-    assert re.search(r" \(p = 0\.\d{3}\)$", by_name["Bits per character (difference)"])
-    assert by_name["Bits per character (seeds)"] == f"{np.std([2.1, 2.0], ddof=1):.3f}"
-    assert by_name["To BPE's final bits (updates)"] == "27.7"  # of 28.75 and 26.67
-    assert rows[5][rows[0].index("To BPE's final bits (updates)")] == "not reached"
-    assert "20 to 30 updates, " in text
-    assert data["seeds"].tolist() == [2, 2, 1, 1]
-    assert "over lines and 1 to 2 pretraining seeds" in text
-    assert [by_name[f"Floors ({name})"] for name in ("pieces", "by place", "after a piece")] == [
-        "6.000",
-        "5.000",
-        "2.500",
-    ]
-    assert "Not below" not in text
-    assert by_name["Needed, over BPE (updates)"] != "–"
-
-
-def test_the_table_names_models_above_the_floor_and_leaves_their_ratios_out(panels, outputs):
-    floors = {"unigram": 3.4, "placed": 3.55, "bigram": 3}
-    panels["Turkish"]["SaGe"] = [curve([4, 3.3], seed=2, floors=floors)]
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=[]).write(**outputs)
-    text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
-    assert data["above_floor"].tolist() == [False, False, False, True]
-    assert data["step_ratio"].isna().tolist() == [True, False, True, True]
-    assert data["step_to_baseline"].isna().tolist() == [False, False, False, True]
-    assert "Not below the floors" not in text  # each by its own floors: 3.5 < 5, 3.3 < 3.4
-    assert "What is needed is left out" in text
-    panels["Turkish"]["BPE"] = [curve([4, 3.5], floors=floors)]
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=[]).write(**outputs)
-    assert "Not below the floors that see no context: BPE (Turkish)." in text_of(outputs, "md")
-
-
 # --- the claim
 
 
@@ -340,23 +239,6 @@ def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_
     assert record["p_adjusted"] == pytest.approx(2 / 1001)
     other = claimed(tmp_path / "other", {"bpe": [sage], "sage": [bpe]})
     assert (other["verdict"], other["ours"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
-
-
-def test_the_claim_and_the_table_are_of_the_same_lines(tmp_path):
-    # The third model keeps half of the lines: then the comparison of the others is on these, too.
-    bpe, sage = curve([4, 3, 2], spread=0.5), curve([4, 2, 1.9], spread=0.5, seed=1)
-    values = {"bpe": [bpe], "sage": [sage], "other": [curve([4, 3, 2], lines=20)]}
-    names = list(values)
-    record = claimed(
-        tmp_path, values, tokenizers=dict.fromkeys(names, "printed"), lm_tokenizers=names
-    )
-    models = [tmp_path / "models" / "en" / name / "heldout.parquet" for name in names]
-    floors = [tmp_path / f"analysis/en/floors/{name}.parquet" for name in names]
-    data = summarise_curves(
-        read_curves(["English"], names, models, [], floors), baseline="bpe", seed=1
-    ).set_index("tokenizer")
-    ends = ("step_ratio", "step_ratio_low", "step_ratio_high")
-    assert [record[key] for key in ("ours", "low", "high")] == data.loc["sage", [*ends]].tolist()
 
 
 def test_several_pretraining_seeds_are_what_the_interval_is_over(tmp_path):

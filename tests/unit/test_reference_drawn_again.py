@@ -49,4 +49,5 @@ def test_all_of_a_figure_can_be_read(key, width: str, tmp_path: Path, kept: list
     make(**drawn_at(width, key, tmp_path))
     assert_readable(kept[0])
     assert_nothing_is_cut(kept[0])
-    assert kept[0].get_figheight() <= PAGE or key[1] == "figure_evidence"  # many rows and panels
+    if (key[1], width) != ("figure_differences", "column"):  # its ten panels need a page's width
+        assert kept[0].get_figheight() <= PAGE

@@ -122,7 +122,7 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
 def test_models_are_compared_with_bpe() -> None:
     assert run_of(lm={"tokenizers": ["sage", "bpe"]}).compared_models == ["bpe", "sage"]
     for alone in (["sage"], ["bpe"]):
-        assert "table_differences" not in made_by(run_of(lm={"tokenizers": alone}))
+        assert settings_of("table_differences", run_of(lm={"tokenizers": alone}))["tasks"] == []
 
 
 def test_no_held_out_lines_no_learning_curves() -> None:
@@ -200,8 +200,8 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     assert blind == {"sage": [], "sage_released": ["zero", "shuffled"]}
 
 
-def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
-    settings = settings_of("table_evidence", only_bpes)
+def test_differences_are_from_controls_that_have_models_too(only_bpes) -> None:
+    settings = settings_of("table_differences", only_bpes)
     assert "counts" in further_controls(only_bpes)
     causal = only_bpes.labels(causal_tokenizers(only_bpes))
     assert set(settings["controls"]) <= set(causal)
@@ -259,15 +259,16 @@ def test_probes_need_their_tasks_without_models_too() -> None:
     run = run_of(lm=NO_MODELS, languages=["en"])
     assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
     assert list(run.config.used_tasks) == run.config.probes.tasks  # no others' files are asked for
-    [evidence] = (one for one in registered(run) if one.name == "table_evidence")
-    answers = evidence.inputs(run)["probes"]
-    assert len(answers) == 3 * len(run.tokenizers)
-    assert "results/paper/analysis/en/probes/sage/stsb.parquet" in answers
+    [table] = (one for one in registered(run) if one.name == "table_differences")
+    answers = table.inputs(run)["probes"]
+    assert list(answers) == run.probe_tasks
+    assert all(len(of_task) == len(run.tokenizers) for of_task in answers.values())
+    assert answers["stsb"]["SaGe"] == "results/paper/analysis/en/probes/sage/stsb.parquet"
     assert "results/paper/retrieved/tasks/sst2/train" in retrieved_files(run)
-    probed = settings_of("table_evidence", run)["tasks"]
+    probed = settings_of("table_differences", run)["probed"]
     kinds = {task["name"]: (task["kind"], task["classes"]) for task in probed}
     assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
-    assert evidence.target(run) == "intrinsic"
+    assert table.part_of(run) == "intrinsic"
 
 
 @pytest.mark.parametrize(
@@ -425,7 +426,6 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
         run.pretrained(SimpleNamespace(lang="en", tok="sage", seed=seed))
         for seed in ("1", "2", "3")
     ]
-    assert settings_of("table_differences", run)["pretrained"] == 2
     own, second = "models/en/sage", "studies/pretraining/en/sage/2"
     assert folders == [f"results/paper/{name}" for name in (own, second, own)]
 

@@ -5,7 +5,9 @@ at once. The definitions are those of `analysis.metrics`; where a score is undef
 
 Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
 each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
-seeds, s^2 / n. Interval and test are then Student's, with the degrees of freedom that Welch and
+seeds, s^2 / n. Models of one seed share their order of rows, their first weights and, where it is
+drawn, their sample of lines: the difference of two tokenizers is taken seed by seed, and s is of
+these differences. Interval and test are then Student's, with the degrees of freedom that Welch and
 Satterthwaite give such a sum, and hold for other examples and other seeds: other fine-tunings of
 the same pretrained models, or other pretrainings where each seed has its own. Drawing the seeds too
 would not do: means of two or three values have tails far too short, and where seeds matter more
@@ -39,7 +41,7 @@ EXAMPLES_AND_SEEDS = "examples and seeds"
 # Name of the test of a difference, by what varies.
 TESTS = {
     EXAMPLES: "paired bootstrap of examples",
-    EXAMPLES_AND_SEEDS: "Student's: paired bootstrap of examples, and variance over seeds",
+    EXAMPLES_AND_SEEDS: "Student's: paired bootstrap of examples, and variance over paired seeds",
 }
 _SCORE_KEYS = (
     *("task", "tokenizer", "seed", "metric", "classes", "value", "majority"),
@@ -150,7 +152,7 @@ class TaskScores:
     """Scores of a task by tokenizer, and their replicates.
 
     drawn: tokenizer -> float64[1 + resamples, seeds], the scores and then replicate by replicate
-    over the same examples.
+    over the same examples. Tokenizers of as many seeds have them in the same order.
     """
 
     drawn: Mapping[str, np.ndarray]
@@ -165,20 +167,29 @@ class TaskScores:
         several = all(self.drawn[name].shape[1] > 1 for name in tokenizers)
         return EXAMPLES_AND_SEEDS if several else EXAMPLES
 
-    def mean(self, tokenizer: str, unit: str | None = None) -> Estimate:
+    def mean(self, tokenizer: str) -> Estimate:
         """Return the mean over seeds with its interval."""
-        return Estimate(*self._tested([tokenizer], unit)[:3])
+        return Estimate(*self._tested([tokenizer])[:3])
 
-    def difference(self, tokenizer: str, baseline: str, unit: str | None = None) -> Comparison:
-        """Return the difference of two means over seeds, its interval and its p-value."""
-        return self._tested([tokenizer, baseline], unit)
+    def difference(
+        self, tokenizer: str, baseline: str, *, are_seeds_shared: bool = True
+    ) -> Comparison:
+        """Return the difference of two means over seeds, its interval and its p-value.
 
-    def _tested(self, names: Sequence[str], unit: str | None) -> Comparison:
+        are_seeds_shared: whether models of one place share a seed, where there are as many; where
+        they do not, the variances of both tokenizers' seeds are added.
+        """
+        return self._tested([tokenizer, baseline], are_seeds_shared)
+
+    def _tested(self, names: Sequence[str], are_seeds_shared: bool = True) -> Comparison:
         first, *rest = (self.drawn[name].mean(axis=1) for name in names)
         values = first - sum(rest)
-        if (unit or self.unit(*names)) == EXAMPLES:
+        if self.unit(*names) == EXAMPLES:
             return Comparison(*estimate(values), percentile_p_value(values))
-        return _student(values, [self.drawn[name][0] for name in names])
+        seeds = [self.drawn[name][0] for name in names]
+        if are_seeds_shared and len({len(of_seeds) for of_seeds in seeds}) == 1:
+            seeds = [seeds[0] - sum(seeds[1:])]
+        return _student(values, seeds)
 
 
 def _student(values: np.ndarray, seeds: Sequence[np.ndarray]) -> Comparison:
@@ -233,6 +244,17 @@ def read_scores(paths: Iterable[str | Path]) -> list[dict]:
             raise UserError(f"{path}: holds no score ({error}); delete it, run again") from error
         scores.append({**record, "path": Path(path)})
     return scores
+
+
+def require_scores(records: Sequence[Mapping], tokenizers: Iterable[str], task: str) -> None:
+    """Check that every tokenizer has a score of a task.
+
+    Raises:
+        UserError: one has none.
+    """
+    for name in tokenizers:
+        if all(record["tokenizer"] != name for record in records):
+            raise UserError(f"scores/{name}/{task}: none; run the target downstream")
 
 
 def task_scores(records: Sequence[Mapping], seed: int) -> TaskScores:

@@ -155,25 +155,6 @@ def read_rankings(path: Path | str) -> pd.DataFrame:
     return read_parquet(path, ["iteration", "piece", "loss"])
 
 
-def rank_correlations(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Return Spearman's correlation of every two rankings, on the pieces that are in both.
-
-    rankings: as `read_rankings` gives them.
-    Returns first, second, distance (iterations), pieces, correlation; one row per pair with first
-    before second, in order. The correlation is nan where it has no meaning: fewer than two pieces,
-    or equal losses throughout.
-    """
-    from scipy import stats
-
-    rows = []
-    for first, second, pair in _pairs(rankings):
-        ours, theirs = pair.dropna().to_numpy().T
-        varied = len(ours) > 1 and np.ptp(ours) > 0 and np.ptp(theirs) > 0
-        correlation = float(stats.spearmanr(ours, theirs).statistic) if varied else np.nan
-        rows.append((first, second, second - first, len(ours), correlation))
-    return pd.DataFrame(rows, columns=["first", "second", "distance", "pieces", "correlation"])
-
-
 def mean_correlation(
     rankings: pd.DataFrame, shortest: int, *, seed: int, resamples: int = RESAMPLES
 ) -> Estimate:

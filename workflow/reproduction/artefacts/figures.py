@@ -12,16 +12,16 @@ from reproduction.artefacts.registry import (
     paper_values,
 )
 from reproduction.artefacts.shared import (
-    OF_NGRAMS,
     causal_files,
     compared,
     compared_sage,
     curve_baseline,
     curve_files,
     curve_languages,
-    evidence_target,
+    differences_target,
     further_controls,
-    has_evidence,
+    groups_of_tokenizers,
+    has_differences,
     labels_of,
     language_titles,
     ordered_tokenizers,
@@ -221,40 +221,27 @@ declare(
     **OF_RATIO,
 )
 declare(
-    "figure_ngrams",
-    "intrinsic",
-    "ngrams.figure_ngrams",
-    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
-    differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
-    which is what the two pieces before save (order 1 minus order 3). Right of 0 is better than BPE:
-    the shorter code, the larger gain. Modified Kneser-Ney estimates from samples of the training
-    corpus; the filled mark is the largest. Lines are 95 % bootstrap intervals over held-out lines.
-    An order is less text where a vocabulary has more pieces a word. The paper has no such figure;
-    all orders are in ``table_ngrams``.
-    """,
-    **OF_NGRAMS,
-)
-declare(
-    "figure_evidence",
-    evidence_target,
-    "figures_evidence.figure_evidence",
-    """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
-    right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear
-    models of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
-    segmentations and are no language models; causal transformers are small ones, with several
-    seeds. A filled mark is significant after Holm's adjustment; lines are 95 % intervals; a true
-    difference in the grey is found less often than four times in five, with the least certain
-    tokenizer. "Not run" is no result. Scales differ between panels. The paper has no such figure;
-    all numbers are in ``table_evidence``. |constructed|
+    "figure_differences",
+    differences_target,
+    "figures_differences.figure_differences",
+    """Each tokenizer minus BPE (rows) on several measures (panels); right of 0 is better than BPE.
+    Causal transformers and masked models predict held-out text; fine-tuned ones are scored on
+    tasks. Probes are linear models of a task, of the pieces themselves or of frozen skip-gram
+    vectors of them, and not language models; n-grams predict the pieces of held-out lines. Models
+    of one seed are compared with one another. A filled mark is significant after Holm's adjustment;
+    lines are 95 % intervals. The bracket at the bottom holds the differences that the test detects
+    with less than 80 % power, for the least certain tokenizer. "Not run" says nothing. Scales
+    differ between panels. The paper has no such figure; all numbers are in ``table_differences``.
+    |constructed|
     """,
     of_models=True,
-    when=has_evidence,
+    when=has_differences,
     legend=ordered_tokenizers,
     settings={
-        "labels": lambda run: run.labels(ordered_tokenizers(run)),
+        "groups": groups_of_tokenizers,
         "baseline": lambda run: run.labels(["bpe"])[0],
     },
-    reads={"table": "tables/table_evidence.csv"},
+    reads={"table": "tables/table_differences.csv"},
 )
 declare(
     "figure_learning_curves",
@@ -266,8 +253,8 @@ declare(
     Student's 95 % intervals. Masked models predict the words hidden, the same for every tokenizer;
     a word's pieces are predicted from left to right, and the code of their number is added, so
     vocabularies compare. Their bands are 95 % intervals over lines (bootstrap), and of several
-    pretrainings over lines and seeds (Student's), around their mean. The bits themselves, the
-    floors that tables of frequencies reach, words right and time are in ``table_learning_curves``.
+    pretrainings over lines and seeds (Student's), around their mean. Final bits, and what tables
+    without context need, are in ``table_differences``.
     The paper says that coherent tokens should need fewer updates and leaves it to future work
     (Section 4, “Subword Fertility”). The learning rate falls over the whole budget, so a point
     within a curve is not what a smaller budget would give.

@@ -83,7 +83,7 @@ def _summaries(run: Run) -> dict[str, Any]:
 summaries = Read(_summaries, whole="paper.tokenizers.read_texts")
 
 
-# --- predictions of held-out lines, and other evidence
+# --- what differences from BPE are taken of
 
 
 def ngram_languages(run: Run) -> list[str]:
@@ -93,14 +93,6 @@ def ngram_languages(run: Run) -> list[str]:
 
 
 NGRAMS = Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.ngrams.read_ngrams")
-# What the figure and the table of n-grams declare.
-OF_NGRAMS = {
-    "of_models": True,
-    "languages": ngram_languages,
-    "tokenizers": ordered_tokenizers,
-    "settings": {"baseline": lambda run: run.labels(["bpe"])[0], "seed": lambda run: run.seed},
-    "reads": {"panels": NGRAMS},
-}
 
 
 def causal_languages(run: Run) -> list[str]:
@@ -175,11 +167,37 @@ def curve_baseline(run: Run) -> str | None:
     return run.labels(["bpe"])[0] if "bpe" in run.models else None
 
 
-def has_evidence(run: Run) -> bool:
-    """Return whether tokenizers are compared with BPE by some method beside those of the paper."""
-    return bool(ngram_languages(run) or run.probe_tasks or causal_languages(run))
+def compares_models(run: Run) -> bool:
+    """Return whether masked models are compared with BPE's."""
+    return len(run.compared_models) > 1
 
 
-def evidence_target(run: Run) -> str:
-    """Return the target that the evidence is a part of: it has that of language models, too."""
+def compared_tasks(run: Run) -> list[str]:
+    """Return the tasks on which scores are compared."""
+    return run.tasks if compares_models(run) else []
+
+
+def has_differences(run: Run) -> bool:
+    """Return whether tokenizers are compared with BPE by some method."""
+    of_models = causal_languages(run) or compared_tasks(run)
+    return bool(ngram_languages(run) or run.probe_tasks or of_models)
+
+
+def differences_target(run: Run) -> str:
+    """Return the target that the differences are a part of: those of language models are, too."""
     return "paper" if run.models else "intrinsic"
+
+
+def groups_of_tokenizers(run: Run) -> dict[str, list[str]]:
+    """Return the tokenizers beside BPE by what they are, by their labels."""
+    readings = run.sage_readings
+    direct = [name for sage in readings for name in without_contexts(run, sage)]
+    controls = [name for name in run.unseeded_controls if name not in direct]
+    others = [n for n in ordered_tokenizers(run) if n not in ("bpe", *readings, *direct, *controls)]
+    names = {
+        "SaGe": readings,
+        "SaGe without contexts": direct,
+        "other controls": controls,
+        "other methods": others,
+    }
+    return {group: run.labels(members) for group, members in names.items()}

@@ -8,16 +8,16 @@ from typing import Any
 from reproduction.artefacts.registry import Read, Run, artefact_files, declare, paper_values
 from reproduction.artefacts.shared import (
     NGRAMS,
-    OF_NGRAMS,
     causal_files,
     compared,
     compared_sage,
-    curve_baseline,
+    compared_tasks,
+    compares_models,
     curve_files,
     curve_languages,
-    evidence_target,
+    differences_target,
     further_controls,
-    has_evidence,
+    has_differences,
     labels_of,
     language_titles,
     ngram_languages,
@@ -63,13 +63,8 @@ def _pretraining_note(run: Run) -> str:
 
 
 def _differences(run: Run) -> list[str]:
-    """Return the csv of `table_differences`, if the run has one."""
-    return artefact_files(run, ["table_differences"], "csv") if _compared_tasks(run) else []
-
-
-def _compared_tasks(run: Run) -> list[str]:
-    """Return the tasks on which scores are compared."""
-    return run.tasks if len(run.compared_models) > 1 else []
+    """Return the csv of `table_differences`, if it has differences of scores."""
+    return artefact_files(run, ["table_differences"], "csv") if compared_tasks(run) else []
 
 
 def _columns(run: Run, tasks: Sequence[str]) -> list[dict[str, Any]]:
@@ -122,18 +117,6 @@ def _of_tasks(kind: str, table: str) -> dict[str, Any]:
     }
 
 
-def _fine_tuned_from(run: Run) -> int:
-    """Return how many models of a tokenizer fine-tunings start from."""
-    seeds = set(run.config.lm.finetune.seeds)
-    return len({seed if seed in run.pretraining_seeds else run.seed for seed in seeds})
-
-
-def _logs_of_compared(run: Run) -> list[str]:
-    """Return the training logs of all models that are fine-tuned on compared tasks."""
-    languages = {run.task(name).language for name in _compared_tasks(run)}
-    return training_logs(run, [name for name in run.model_languages if name in languages])
-
-
 # --- sentences
 
 
@@ -167,37 +150,38 @@ SENTENCES = {
 }
 
 
-# --- evidence
+# --- differences
 
 
-def _probed(run: Run) -> list[dict[str, Any]]:
-    """Return what the table of evidence has to know of the tasks that are probed."""
-    stanzas = [(name, run.task(name)) for name in run.probe_tasks]
-    return [
-        {
-            "name": name,
-            "label": stanza.label or name,
-            "language": run.language(stanza.language).name,
-            "kind": stanza.probe_kind,
-            "metric": stanza.metric,
-            "classes": len(stanza.labels) if stanza.labels else None,
-            "constructed": run.is_constructed(name),
+def _task(run: Run, name: str) -> dict[str, Any]:
+    """Return a task as the table of differences has it."""
+    stanza = run.task(name)
+    return {
+        "name": name,
+        "label": stanza.label or name,
+        "language": run.language(stanza.language).name,
+        "kind": stanza.probe_kind,
+        "metric": stanza.metric,
+        "classes": len(stanza.labels) if stanza.labels else None,
+        "constructed": run.is_constructed(name),
+    }
+
+
+def _probe_answers(run: Run) -> dict[str, dict[str, str]]:
+    """Return task -> tokenizer's label -> what its probes answer."""
+    names = labels_of(run, ordered_tokenizers(run))
+    return {
+        task: {
+            label: run.result(f"analysis/{run.task(task).language}/probes/{tok}/{task}.parquet")
+            for tok, label in names.items()
         }
-        for name, stanza in stanzas
-    ]
-
-
-def _probe_answers(run: Run) -> list[str]:
-    """Return what the probes of all tokenizers answer, task by task."""
-    return [
-        file
         for task in run.probe_tasks
-        for file in run.files(
-            f"analysis/{{lang}}/probes/{{tok}}/{task}.parquet",
-            lang=[run.task(task).language],
-            tok=ordered_tokenizers(run),
-        )
-    ]
+    }
+
+
+def _compared_curves(run: Run) -> dict[str, Any]:
+    """Return the files of masked models that are compared with BPE's."""
+    return curve_files(run) if compares_models(run) else {}
 
 
 def _pruned(run: Run) -> dict[str, dict[str, str]]:
@@ -385,39 +369,6 @@ declare(
     """,
     **_of_tasks("tokens", "table_ner"),
 )
-declare(
-    "table_differences",
-    "downstream",
-    "tables_scores.table_differences",
-    """Score of each tokenizer's models minus that of BPE's on every task, means over the
-    fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
-    adjusted by Holm over the paper's tasks (Section 5; its differences beside). |constructed|
-    """,
-    when=_compared_tasks,
-    legend=lambda run: run.compared_models,
-    memory=4000,
-    settings={
-        "labels": lambda run: labels_of(run, run.compared_models),
-        "tasks": lambda run: _columns(run, _compared_tasks(run)),
-        "readings": _readings,
-        "pretrained": _fine_tuned_from,
-        "hours": lambda run: run.model_budget["pretrain"]["hours"],
-        "seed": _seed,
-    },
-    notes=lambda run, presets: [_budget(run, _compared_tasks(run)), presets],
-    reads={
-        "scores": Read(
-            lambda run: run.score_files(_compared_tasks(run)), whole="analysis.scores.read_scores"
-        ),
-        # They are found beside the scores.
-        "predictions": Read(
-            lambda run: run.score_files(_compared_tasks(run), "predictions.parquet"),
-            is_passed=False,
-        ),
-        "logs": _logs_of_compared,
-        "paper": PAPER,
-    },
-)
 _hyperparameters(
     "pretraining",
     "downstream",
@@ -438,78 +389,52 @@ _hyperparameters(
     notes=lambda run, presets: [_budget(run, run.tasks)],
 )
 declare(
-    "table_ngrams",
-    "intrinsic",
-    "ngrams.table_ngrams",
-    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, by
-    order, and their differences from BPE's on the same lines. The gain from context is what the two
-    pieces before save. Modified Kneser-Ney estimates have no seeds; intervals are 95 % bootstrap
-    intervals over held-out lines. The csv file has all orders and numbers of training lines. The
-    paper has no such table.
-    """,
-    **OF_NGRAMS,
-)
-declare(
-    "table_evidence",
-    evidence_target,
-    "tables_evidence.table_evidence",
-    """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams
-    of pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
-    causal and masked, where the run has some. Probes test segmentations and are no language models.
-    Beside the differences stand the smallest that can be seen and the paper's, of fine-tuned
-    models. The csv file has all splits, intervals and p-values. The paper has no such table.
-    |constructed|
+    "table_differences",
+    differences_target,
+    "tables_differences.table_differences",
+    """What each tokenizer's pieces are worth by several methods, as differences from BPE: language
+    models, causal, masked and fine-tuned (Section 5), where the run has some; linear probes of
+    frozen skip-gram vectors of the pieces and of the pieces themselves, which are no language
+    models; and n-grams of pieces. Beside the differences stand the smallest that can be seen and
+    the paper's, of fine-tuned models. The csv file has intervals and p-values. The paper has no
+    such table. |constructed|
     """,
     of_models=True,
-    when=has_evidence,
+    when=has_differences,
     languages=ngram_languages,
     tokenizers=ordered_tokenizers,
     memory=6000,
     settings={
         "labels": lambda run: run.labels(ordered_tokenizers(run)),
+        "models": lambda run: labels_of(run, run.compared_models),
         "controls": lambda run: run.labels(run.simple_controls),
-        "tasks": _probed,
+        "probed": lambda run: [_task(run, name) for name in run.probe_tasks],
+        "tasks": lambda run: [_task(run, name) for name in compared_tasks(run)],
         "seeds": lambda run: run.config.probes.seeds,
-        "task_languages": lambda run: {
-            n: run.names[run.task(n).language] for n in _compared_tasks(run)
-        },
+        "hours": lambda run: run.model_budget["pretrain"]["hours"],
         "baseline": _baseline,
         "seed": _seed,
     },
+    notes=lambda run, presets: [
+        *([_budget(run, compared_tasks(run))] if run.models else []),
+        presets,
+    ],
     reads={
         "ngrams": NGRAMS,
         "probes": _probe_answers,
         "causal": Read(causal_files, whole="paper.causal.read_causal"),
-        "differences": _differences,
-        "curves": lambda run: (
-            artefact_files(run, ["table_learning_curves"], "csv")
-            if curve_languages(run) and len(run.compared_models) > 1
-            else []
+        "curves": Read(_compared_curves, whole="paper.curves.read_curves"),
+        "scores": Read(
+            lambda run: run.score_files(compared_tasks(run)), whole="analysis.scores.read_scores"
+        ),
+        # They are found beside the scores and the curves.
+        "predictions": Read(
+            lambda run: run.score_files(compared_tasks(run), "predictions.parquet"),
+            is_passed=False,
+        ),
+        "logs": lambda run: training_logs(
+            run, curve_languages(run) if compares_models(run) else []
         ),
         "paper": PAPER,
-    },
-)
-declare(
-    "table_learning_curves",
-    "downstream",
-    "learning_curves.table_learning_curves",
-    """Where the learning curves end, beside what tables of frequencies reach on the same words, and
-    what each model needs to get as far as BPE's. All models predicted the same words of the
-    same held-out lines. Intervals are over these lines and, where a model was pretrained several
-    times, over the seeds. Effort is given in updates, characters and time: until BPE's final bits
-    per character, and relative to BPE's for the worse of the two final values. The paper leaves
-    this comparison to future work (Section 4, “Subword Fertility”).
-    """,
-    when=curve_languages,
-    legend=_models,
-    settings={
-        "baseline": curve_baseline,
-        "hours": lambda run: run.model_budget["pretrain"]["hours"],
-        "seed": _seed,
-    },
-    notes=lambda run, presets: [_pretraining_note(run), presets],
-    reads={
-        "panels": Read(curve_files, whole="paper.curves.read_curves"),
-        "logs": lambda run: training_logs(run, curve_languages(run)),
     },
 )

@@ -201,13 +201,6 @@ def sample_corpus(
     return len(chosen), len(kept_out)
 
 
-def sample_at_most(source: str | Path, output: str | Path, *, lines: int, seed: int) -> int:
-    """Write a seeded sample of a corpus in its order, or all of a smaller one; return its size."""
-    size = sum(1 for _ in read_lines(source))
-    chosen, _ = choose_lines(np.arange(size), min(lines, size), 0, seed)
-    return write_lines(output, _lines_at(source, chosen))
-
-
 def line_digest(line: str) -> int:
     """Return a number that stands for a line."""
     # 64 bits: among 10^8 lines the chance that two different ones look equal is 3 in 10,000.

@@ -21,7 +21,6 @@ from reproduction.paper.style import TokenizerStyle, draw_band
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
-CAUSAL = "causal transformers"
 _AXIS = "seen"  # what a learning curve is drawn along
 _COLUMNS = ["step", "seen", "seconds", "line", "characters", "bits"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from textwrap import fill
 
@@ -24,7 +24,7 @@ from reproduction.paper.style import (
 
 MARKS = ("o", "D", "^", "s", "v", "P", "X", "<", ">", "*")
 STROKE = "|"  # a mark as high as its row: a value that the others are compared with
-SHADE = "#DCDCDC"
+BRACKET = {"color": GREY, "linewidth": 1, "marker": "|", "markersize": 5}
 _BAND = "#F4F4F4"
 _LANE, _LINE = 0.075, 0.135  # inches of a mark, and of a line of text
 _IN_A_LINE = 4  # entries of a legend
@@ -37,7 +37,8 @@ def forest(
     *,
     across: int | None = None,
     zero: float | None = 0.0,
-    shade: Mapping[str, float] | None = None,
+    power: Mapping[str, float] | None = None,
+    divided: Collection[str] = (),
     handles: Sequence[Artist] = (),
     **files: Files,
 ) -> None:
@@ -52,7 +53,8 @@ def forest(
             and marker.
         across: panels side by side; all of them by default.
         zero: where a line is drawn in every panel, None for none.
-        shade: panel -> half of the grey band about `zero`.
+        power: panel -> half of the bracket about `zero`, at the bottom of the panel.
+        divided: rows below which a line divides the rows.
         handles: what the legend has after the groups.
         files: pdf, png and optionally style.
     """
@@ -74,8 +76,10 @@ def forest(
             axes.set_visible(panel is not None)
             own = marks[(marks["strip"] == strip) & (marks["panel"] == panel)]
             if panel is not None:
-                half = shade.get(panel) if shade else None
+                half = power.get(panel) if power else None
                 _draw_panel(axes, own, rows[strip], lanes.get((strip, panel), []), zero, half)
+                for row in divided:
+                    axes.axhline(rows[strip].index(row) + 0.5, color=GREY, linewidth=0.5)
                 drawn.append((axes, panel))
         for axes, _ in drawn:
             few_round_ticks(axes)
@@ -120,7 +124,8 @@ def _draw_panel(
     for place in range(1, len(rows), 2):
         axes.axhspan(place - 0.5, place + 0.5, color=_BAND, linewidth=0, zorder=0)
     if half:
-        axes.axvspan(zero - half, zero + half, color=SHADE, linewidth=0, zorder=0.5)
+        ends, low = [zero - half, zero + half], [0.01, 0.01]  # of the height of the panel
+        axes.plot(ends, low, transform=axes.get_xaxis_transform(), **BRACKET)
     if zero is not None:
         axes.axvline(zero, color="black", linewidth=0.7, zorder=1)
     known = marks[marks["x"].notna()]

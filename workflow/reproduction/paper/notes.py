@@ -44,16 +44,6 @@ def pretraining_note(pretrain: Mapping[str, Any]) -> str:
     )
 
 
-def model_notes(
-    budget: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], presets: Mapping[str, str]
-) -> list[str]:
-    """Return the sentences under all tables of scores: budget, cuts of the tasks, presets.
-
-    budget: the arguments pretrain and finetune of `budget_note`.
-    """
-    return [budget_note(**budget, tasks=tasks), presets_note(presets.items())]
-
-
 def scope_note(budget: Mapping[str, Any]) -> str:
     """Return how far statements on models hold; budget: the sections pretrain and finetune."""
     given = {name: budget[name] for name in ("pretrain", "finetune")}

@@ -55,8 +55,7 @@ TITLES = {
     "figure_fertility": "Subwords per word",
     "figure_exponence": "Distinct neighbours of frequent pieces",
     "figure_ratio": "Distinct neighbours per occurrence",
-    "figure_ngrams": "N-grams of pieces on held-out lines",
-    "figure_evidence": "Every tokenizer beside BPE, by several methods",
+    "figure_differences": "Every tokenizer beside BPE, by several methods",
     "table_controls": "Main statements beside prunings without contexts",
     "table_overlap": "Contexts or counts: pieces pruned in common",
     "table_examples": "Sentences under both tokenizers",
@@ -68,10 +67,7 @@ TITLES = {
     "table_hyperparameters_finetuning": "Settings of fine-tuning",
     "table_sequence": "Scores of sequence tasks",
     "table_ner": "Scores of named entity recognition",
-    "table_differences": "Scores beside those of BPE",
-    "table_ngrams": "N-grams of pieces on held-out lines, all orders",
-    "table_evidence": "Every tokenizer beside BPE, by several methods, in numbers",
-    "table_learning_curves": "Where the learning curves end",
+    "table_differences": "Every tokenizer beside BPE, by several methods, in numbers",
 }
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE

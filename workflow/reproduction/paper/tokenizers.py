@@ -147,7 +147,6 @@ def _with_interval(row: Row, name: str) -> str:
     return plus_minus(".4f" if is_narrow else ".3f")(row, name)
 
 
-_SECOND_PART = "word_initial_share"
 _SHOWN: tuple[Column, ...] = (
     ("Pieces", "", "vocabulary", decimal(",")),
     ("Fertility", "", "fertility", _with_interval),

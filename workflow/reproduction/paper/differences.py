@@ -1,0 +1,421 @@
+"""Differences from BPE by every method, in one frame: a row a measure, language and tokenizer.
+
+Causal transformers (`paper.causal`), masked models on held-out words (`paper.curves`) and
+fine-tuned on tasks, linear probes of pieces and of frozen skip-gram vectors (`analysis.probes`),
+and n-grams of pieces (`paper.ngrams`). Models of one seed share their lines, their order and their
+first weights, so they are compared seed by seed (`analysis.scores`). docs/appendix/statistics.md
+has the families of the tests and their power.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduction.analysis.probe_kinds import SIMILARITY
+from reproduction.analysis.probes import GOLD, HELDOUT, PIECES, VALIDATION, VECTORS
+from reproduction.analysis.scores import (
+    TaskScores,
+    rate_sums,
+    require_scores,
+    resample_scores,
+    score_sums,
+    task_scores,
+)
+from reproduction.analysis.stats import adjust, estimate, paired_permutation, resampled_weights
+from reproduction.paper.causal import CausalPanels
+from reproduction.paper.curves import Curves, context_free_bits, is_above_floor
+from reproduction.paper.formats import Files
+from reproduction.paper.measures import SIGNIFICANT
+from reproduction.paper.ngrams import LineBits, Panels
+from reproduction.parquet import read_parquet
+from sagevocab.errors import UserError
+
+# Methods, in the order of the table.
+CAUSAL, HELDOUT_WORDS, FINE_TUNED = "causal transformers", "masked models", "fine-tuned models"
+OF_VECTORS, OF_PIECES, NGRAMS = "probes of vectors", "probes of pieces", "n-grams"
+METHODS = (CAUSAL, HELDOUT_WORDS, FINE_TUNED, OF_VECTORS, OF_PIECES, NGRAMS)
+BITS = "bits"
+# Metric -> how a measure's name ends, what its numbers are multiplied by, and their decimals.
+UNITS = {
+    BITS: ("bits", 1, 3),
+    "f1": ("F1", 100, 2),
+    "span_f1": ("F1", 100, 2),
+    "accuracy": ("accuracy", 100, 2),
+    "matthews": ("Matthews", 100, 2),
+    "pearson": ("Pearson", 100, 2),
+}
+# A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
+# interval is 1.96 of them.
+_SEEN_FROM = 2.80 / 1.96
+# What is compared of n-grams: name -> order (and one to subtract from), whether more is better.
+_OF_NGRAMS = {
+    "N-grams, order 3": ((3,), False),
+    "N-grams, order 5": ((5,), False),
+    "Gain from context": ((1, 3), True),
+}
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task, as tables and tests know it.
+
+    language: its title. kind: how it is probed. metric, classes: of its score; classes is their
+    number, None for tags and values. constructed: whether a rule makes its examples.
+    """
+
+    name: str
+    label: str
+    language: str
+    metric: str
+    kind: str | None = None
+    classes: int | None = None
+    constructed: bool = False
+
+    def measure(self, method: str) -> str:
+        """Return the name of a measure, which is the same for a task in two languages."""
+        task = self.label.removesuffix(f" ({self.language})")
+        return f"{method}: {task}{', constructed' if self.constructed else ''}"
+
+
+def differences(
+    *parts: Iterator[dict[str, Any]],
+    sizes: Mapping[str, int] | None = None,
+    paper: Mapping[str, float] | None = None,
+) -> pd.DataFrame:
+    """Return the rows of all methods with p-values adjusted by Holm, causal models first.
+
+    Args:
+        parts: rows of `of_causal`, `of_heldout`, `of_scores`, `of_probes` and `of_ngrams`.
+        sizes: family -> tests that it has at least, of which some could not be made.
+        paper: task -> SaGe minus BPE as the paper prints it.
+
+    Returns:
+        language, method, measure, task, tokenizer, baseline (what is subtracted), unit,
+        more_is_better, split, rows (lines or examples), seeds, baseline_value, value, difference,
+        low, high, p_value, p_adjusted, significant, seen_from (the smallest true difference that a
+        test finds in four of five cases), floor (bits that tables without context need) and paper.
+
+    Raises:
+        UserError: there is nothing to compare.
+    """
+    data = pd.DataFrame([row for part in parts for row in part])
+    if data.empty:
+        raise UserError(
+            "config keys tokenizers, probes.tasks and analysis.ngram_lines: differences need bpe, "
+            "another tokenizer, and tasks or held-out lines"
+        )
+    data["p_adjusted"] = adjust(data["p_value"], data["family"], sizes)
+    data["significant"] = data["p_adjusted"] < SIGNIFICANT
+    data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2
+    data["floor"] = data["floor"].astype(float) if "floor" in data else math.nan
+    data["paper"] = data["task"].map(paper or {}).astype(float)
+    order = data["method"].map(METHODS.index)
+    return data.iloc[np.argsort(order, kind="stable")].drop(columns="family").reset_index(drop=True)
+
+
+def read_differences(path: Files) -> pd.DataFrame:
+    """Read the csv of `table_differences`.
+
+    Raises:
+        UserError: it is missing, damaged or another table.
+    """
+    try:
+        data = pd.read_csv(path)
+        return data.astype({"significant": bool, "seen_from": float, "more_is_better": bool})
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: not a table of differences ({error}); delete it") from error
+
+
+def _row(
+    scores: TaskScores, tokenizer: str, baseline: str, family: str, **named: Any
+) -> dict[str, Any]:
+    """Return a row of resampled scores; named: the columns that say what they are."""
+    found = scores.difference(tokenizer, baseline)
+    return {
+        **named,
+        "tokenizer": tokenizer,
+        "baseline": baseline,
+        "seeds": scores.drawn[tokenizer].shape[1],
+        "baseline_value": scores.mean(baseline).value,
+        "value": scores.mean(tokenizer).value,
+        **found._asdict(),
+        "family": family,
+    }
+
+
+# --- language models
+
+
+def of_causal(
+    panels: CausalPanels, baseline: str, controls: Sequence[str], seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the bits of causal models minus those of BPE's, and of each control's.
+
+    A family is a tokenizer's differences from BPE in all languages; another one is those from
+    controls. controls: labels of tokenizers pruned without contexts.
+    """
+    for title, panel in panels.items():
+        models = [(label, one) for label, of_seeds in panel.items() for one in of_seeds]
+        sums = rate_sums([(one.bits, one.characters) for _, one in models])
+        scores = resample_scores(sums, [label for label, _ in models], seed=seed)
+        pairs = [(label, baseline) for label in panel if label != baseline]
+        others = [label for label in panel if label not in (baseline, *controls)]
+        for label, other in [*pairs, *product(others, controls)]:
+            beside = "" if other == baseline else f", minus {other} instead"
+            yield _row(
+                scores,
+                label,
+                other,
+                f"{label}, causal{', controls' if beside else ''}",
+                language=title,
+                method=CAUSAL,
+                measure=f"Causal transformer{beside}",
+                task=None,
+                unit=BITS,
+                more_is_better=False,
+                split=HELDOUT,
+                rows=len(sums.rows),
+            )
+
+
+def of_heldout(panels: Curves, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the final bits of masked models on held-out words minus those of BPE's: one family.
+
+    A pair of which both need more than tables that see no context is left out.
+    """
+    for title, panel in panels.items():
+        models = [(label, curve) for label, curves in panel.items() for curve in curves]
+        terms = [(curve.nats[-1] / math.log(2), curve.characters) for _, curve in models]
+        scores = resample_scores(rate_sums(terms), [label for label, _ in models], seed=seed)
+        for label in [name for name in panel if name != baseline and baseline in panel]:
+            pairs = list(zip(panel[label], panel[baseline], strict=True))
+            if any(is_above_floor(*pair) for pair in pairs):
+                continue
+            yield {
+                **_row(
+                    scores,
+                    label,
+                    baseline,
+                    HELDOUT_WORDS,
+                    language=title,
+                    method=HELDOUT_WORDS,
+                    measure="Held-out words",
+                    task=None,
+                    unit=BITS,
+                    more_is_better=False,
+                    split=HELDOUT,
+                    rows=len(pairs[0][0].lines),
+                ),
+                "floor": context_free_bits(*pairs[0]),
+            }
+
+
+def of_scores(
+    records: Sequence[Mapping[str, Any]],
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, float],
+    seed: int,
+) -> Iterator[dict[str, Any]]:
+    """Yield the scores of fine-tuned models minus those of BPE's, the first of `labels`.
+
+    A family is a tokenizer's differences on the paper's tasks (`score_families` has its size),
+    another one those on other tasks. A task is left out where neither model is above the most
+    frequent answer.
+
+    Args:
+        records: as `read_scores` gives them, with predictions beside each file.
+        tasks: of the scores.
+        labels: tokenizer name -> label, the baseline first.
+        paper: task -> SaGe minus BPE in the paper.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: a score is missing, or predictions are not those of their score.
+    """
+    baseline, *others = labels.values()
+    for task in tasks:
+        found = [record for record in records if record["task"] == task.name]
+        require_scores(found, labels, task.name)
+        found = [record for record in found if record["tokenizer"] in labels]
+        named = [{**record, "tokenizer": labels[record["tokenizer"]]} for record in found]
+        scores = task_scores(named, seed)
+        for label in others:
+            if max(scores.mean(one).low for one in (label, baseline)) <= named[0]["majority"]:
+                continue
+            yield _row(
+                scores,
+                label,
+                baseline,
+                _score_family(label, task.name in paper),
+                language=task.language,
+                method=FINE_TUNED,
+                measure=task.measure("Fine-tuned"),
+                task=task.name,
+                unit=task.metric,
+                more_is_better=True,
+                split=VALIDATION,
+                rows=named[0]["examples"],
+            )
+
+
+def _score_family(label: str, in_paper: bool) -> str:
+    return f"{label}, scores{'' if in_paper else ' beyond the paper'}"
+
+
+def score_families(labels: Mapping[str, str], paper: Mapping[str, float]) -> dict[str, int]:
+    """Return the sizes of the families of scores: all of the paper's tasks, run or not."""
+    return {_score_family(label, in_paper=True): len(paper) for label in labels.values()}
+
+
+# --- probes and n-grams
+
+
+@dataclass(frozen=True)
+class ProbedTask:
+    """What the probes of every tokenizer answered to the rows of a task.
+
+    columns: of the answers, PIECES and VECTORS -> one, or one a seed. answers: tokenizer label -> a
+    row an example, as `probe_task` gives them.
+    """
+
+    task: Task
+    columns: Mapping[str, Sequence[str]]
+    answers: Mapping[str, pd.DataFrame]
+
+
+def read_probes(
+    tasks: Sequence[Task], seeds: Sequence[int], paths: Mapping[str, Mapping[str, Files]]
+) -> list[ProbedTask]:
+    """Read what `probe_task` gave; paths: task -> tokenizer label -> file; seeds: of the vectors.
+
+    Raises:
+        UserError: a file is missing or damaged, or two of a task are of other rows.
+    """
+    return [_read_task(task, seeds, paths[task.name]) for task in tasks]
+
+
+def _read_task(task: Task, seeds: Sequence[int], paths: Mapping[str, Files]) -> ProbedTask:
+    pieces = [] if task.kind == SIMILARITY else [PIECES]
+    columns = {PIECES: pieces, VECTORS: [f"{VECTORS}{seed}" for seed in seeds]}
+    gold = GOLD[task.kind]
+    read = ["split", "example", gold, *pieces, *columns[VECTORS]]
+    answers = {label: read_parquet(path, read) for label, path in paths.items()}
+    first, *rest = (_examples_of(frame, gold) for frame in answers.values())
+    if any(one != first for one in rest):
+        raise UserError(
+            f"probes of {task.name} predicted other rows than one another; delete the folder "
+            "analysis/LANGUAGE/probes and run again"
+        )
+    return ProbedTask(task, columns, answers)
+
+
+def _examples_of(frame: pd.DataFrame, gold: str) -> list[list]:
+    """Return split, number and gold answer of each example."""
+    answers = [list(row) if gold == "tags" else row for row in frame[gold]]
+    return [frame["split"].tolist(), frame["example"].tolist(), answers]
+
+
+def of_probes(probed: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the scores of the probes of a task minus those of BPE's, on held-out rows if there are.
+
+    A family is all of a tokenizer's differences by probes and n-grams.
+    """
+    task, frames = probed.task, probed.answers
+    splits = next(iter(frames.values()))["split"]
+    split = HELDOUT if (splits == HELDOUT).any() else VALIDATION
+    for features, method, name in ((PIECES, OF_PIECES, "Pieces"), (VECTORS, OF_VECTORS, "Vectors")):
+        if not probed.columns[features]:
+            continue
+        scores, rows = _probe_scores(probed, features, split, seed)
+        for label in [label for label in frames if label != baseline]:
+            yield _row(
+                scores,
+                label,
+                baseline,
+                label,
+                language=task.language,
+                method=method,
+                measure=task.measure(name),
+                task=task.name,
+                unit=task.metric,
+                more_is_better=True,
+                split=split,
+                rows=rows,
+            )
+
+
+def _probe_scores(
+    probed: ProbedTask, features: str, split: str, seed: int
+) -> tuple[TaskScores, int]:
+    """Return the scores of all tokenizers on a split, and its rows."""
+    frames = {label: one[one["split"] == split] for label, one in probed.answers.items()}
+    gold = _plain(next(iter(frames.values()))[GOLD[probed.task.kind]])
+    columns = probed.columns[features]
+    found = [(label, _plain(frames[label][name])) for label in frames for name in columns]
+    names, answers = zip(*found, strict=True)
+    sums = score_sums(gold, answers, probed.task.metric, probed.task.classes)
+    return resample_scores(sums, names, seed=seed), len(gold)
+
+
+def _plain(column: pd.Series) -> np.ndarray | list[list[str]]:
+    if column.dtype == object:
+        return [list(tags) for tags in column]
+    return column.to_numpy()
+
+
+def of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the bits of n-grams minus those of BPE's, estimated from the most lines there are."""
+    for title, panel in panels.items():
+        size = max(panel[baseline].bits)
+        characters = panel[baseline].characters
+        weights = resampled_weights(len(characters), seed=seed)
+        for (name, (orders, more)), label in product(
+            _OF_NGRAMS.items(), [label for label in panel if label != baseline]
+        ):
+            bits, of_bpe = (_line_bits(panel[one], size, orders) for one in (label, baseline))
+            rates = (weights @ (bits - of_bpe)) / (weights @ characters)
+            yield {
+                "language": title,
+                "method": NGRAMS,
+                "measure": name,
+                "task": None,
+                "tokenizer": label,
+                "baseline": baseline,
+                "unit": BITS,
+                "more_is_better": more,
+                "split": HELDOUT,
+                "rows": len(bits),
+                "seeds": 1,
+                "baseline_value": of_bpe.sum() / characters.sum(),
+                "value": bits.sum() / characters.sum(),
+                **dict(zip(("difference", "low", "high"), estimate(rates), strict=True)),
+                "p_value": paired_permutation(bits, of_bpe, seed=seed),
+                "family": label,
+            }
+
+
+def _line_bits(measured: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
+    """Return the bits of each line at an order, or those that a longer context saves."""
+    first, *rest = (measured.bits[size][order - 1] for order in orders)
+    return first - sum(rest)
+
+
+# --- what the paper prints
+
+
+def printed_gains(tables: Mapping[str, Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
+    """Return SaGe's score minus BPE's in the paper, by task."""
+    return {
+        task: value - table["bpe"][task]
+        for table in tables.values()
+        for task, value in table["sage"].items()
+        if task in table["bpe"]
+    }
