@@ -111,8 +111,9 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-docs: $(INSTALLED)  ## Write the JSON schema of the settings, after a change of them.
+docs: $(INSTALLED)  ## Write the JSON schema of the settings, and the tables of the pages from results/reference.
 	$(BIN)/python -m reproduction.config > workflow/schemas/config.schema.json
+	$(BIN)/python docs/render_tables.py
 
 site: $(INSTALLED)  ## Build the documentation as a site, build/site, and check its links.
 	@test -x $(SITE)/bin/mkdocs || { $(PYTHON) -m venv $(SITE) \
