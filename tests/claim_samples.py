@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 from reproduction.paper.claims import assess_claims
@@ -24,6 +23,7 @@ def record_of(name: str, run: Results, tokenizer: str = "sage", language: str = 
     """Return what a run says of a claim as if it were the only one, in one language."""
     claim = next(claim for claim in PAPER["claims"] if claim.id == name)
     method = "bpe" if tokenizer == "bpe" else "sage"
-    alone = replace(claim, tokenizers=method, languages=[language], any_language=False)
+    changes = {"tokenizers": method, "languages": [language], "any_language": False}
+    alone = claim.model_copy(update=changes)
     records = assess_claims(run, {**PAPER, "claims": [alone]})
     return next(record for record in records if record["tokenizer"] == tokenizer)

@@ -22,7 +22,6 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "id": name,
         "where": "Section 4",
         "statement": f"<b>{name}</b> & `others` hold.",
-        "kind": "value",
         "paper": 0.83,
         "ours": 0.8,
         "low": 0.75,

@@ -30,7 +30,7 @@ from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
-from reproduction.paper.statements import EXAMPLE, KINDS, Statement, meets, read_claims, verdict_of
+from reproduction.paper.statements import Statement, meets, read_claims, verdict_of
 from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
@@ -172,9 +172,9 @@ def test_claims_name_known_measures_or_say_why_there_is_none():
     [
         ({"measure": "nonsense"}, "measure 'nonsense' is none of"),
         ({"id": "og_selected"}, "is defined twice"),
-        ({"kind": "maybe"}, "kind 'maybe' is none of value"),
-        ({"tolerence": 0.1}, "there is no key tolerence"),
-        ({"where": None}, "key where is missing"),
+        ({"target": "wide"}, "bpe_subset: key target"),
+        ({"tolerence": 0.1}, "key tolerence"),
+        ({"where": None}, "key where"),
     ],
 )
 def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict, message: str):
@@ -192,56 +192,72 @@ def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict,
 # --- the rule
 
 
+INF = math.inf
+
+
 def statement(**keys) -> Statement:
     """A statement of which the rule knows all that it needs."""
-    return Statement(**{"id": "x", "where": "", "statement": "", "paper": None, **keys})
+    usual = {"id": "x", "where": "", "statement": "", "paper": "more", "objection": "none"}
+    return Statement(**usual | keys)
 
 
 @pytest.mark.parametrize(
     ("claim", "measured", "verdict"),
     [
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.79, 0.78, 0.80), "reproduced"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.71, 0.84), "reproduced"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.3, 0.9), "undecided"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.5, 0.7), "same direction"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.74, 0.8), "undecided"),
-        ({"kind": "factor", "paper": 10, "factor": 2}, (5.0, None, None), "reproduced"),
-        ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, None, None), "same direction"),
-        ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, 19.0, 23.0), "undecided"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, None, None), "reproduced"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, None, None), "same direction"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, 0.01, 0.09), "reproduced"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "undecided"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.07, 0.11), "undecided"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.085, 0.11), "same direction"),
-        ({"kind": "more"}, (0.1, 0.01, 0.2), "reproduced"),
-        ({"kind": "more"}, (0.1, -0.01, 0.2), "undecided"),
-        ({"kind": "more"}, (0.1, None, None), "same direction"),
-        ({"kind": "more"}, (-0.1, -0.2, 0.3), "undecided"),
-        ({"kind": "more"}, (0.1, 0.0, 0.2), "undecided"),
-        ({"kind": "more"}, (-0.1, -0.2, -0.01), "not reproduced"),
-        ({"kind": "more"}, (-0.1, None, None), "not reproduced"),
-        ({"kind": "more", "threshold": 0.5}, (0.6, 0.55, 0.7), "reproduced"),
-        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.7), "undecided"),
-        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.45), "not reproduced"),
-        ({"kind": "more", "size": 0.3}, (0.4, 0.35, 0.5), "reproduced"),
-        ({"kind": "more", "size": 0.3}, (0.4, 0.2, 0.6), "undecided"),
-        ({"kind": "more", "size": 0.3}, (0.2, 0.1, 0.25), "same direction"),
-        ({"kind": "more", "size": 0.3}, (0.1, -0.1, 0.2), "not reproduced"),
-        ({"kind": "less", "size": -0.3}, (-0.2, -0.25, -0.1), "same direction"),
-        ({"kind": "equal", "margin": 0.1}, (0.02, -0.05, 0.09), "reproduced"),
-        ({"kind": "equal", "margin": 0.1}, (0.02, -0.2, 0.24), "undecided"),
-        ({"kind": "equal", "margin": 0.1}, (0.12, 0.08, 0.16), "undecided"),
-        ({"kind": "equal", "margin": 0.1}, (-0.12, -0.16, -0.08), "undecided"),
-        ({"kind": "equal", "margin": 0.1}, (0.02, None, None), "same direction"),
-        ({"kind": "equal", "margin": 0.1}, (0.2, 0.19, 0.21), "not reproduced"),
-        ({"kind": "always"}, (1.0, 0.9, 1.0), "reproduced"),
-        ({"kind": "always"}, (0.99, 0.9, 1.0), "same direction"),
-        ({"kind": "always", "at_least": 0.95}, (0.96, None, None), "reproduced"),
-        ({"kind": "always"}, (0.4, 0.3, 0.5), "not reproduced"),
+        ({"paper": 0.83, "target": (0.78, 0.88)}, (0.79, 0.78, 0.80), "reproduced"),
+        ({"paper": 0.83, "target": (0.78, 0.88)}, (0.77, 0.71, 0.84), "reproduced"),
+        ({"paper": 0.83, "target": (0.78, 0.88)}, (0.6, 0.3, 0.9), "undecided"),
+        ({"paper": 0.83, "target": (0.78, 0.88)}, (0.6, 0.5, 0.7), "same direction"),
+        ({"paper": 0.83, "target": (0.78, 0.88)}, (0.77, 0.74, 0.8), "undecided"),
+        ({"paper": 10, "target": (5, 20)}, (5.0, None, None), "reproduced"),
+        ({"paper": 10, "target": (5, 20)}, (21.0, None, None), "same direction"),
+        ({"paper": 10, "target": (5, 20)}, (21.0, 19.0, 23.0), "undecided"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.05, None, None), "reproduced"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.09, None, None), "same direction"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.05, 0.01, 0.09), "reproduced"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.02, -0.01, 0.05), "undecided"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.09, 0.07, 0.11), "undecided"),
+        ({"paper": [0.013, 0.08], "target": (0.013, 0.08)}, (0.09, 0.085, 0.11), "same direction"),
+        ({"target": (0, INF)}, (0.1, 0.01, 0.2), "reproduced"),
+        ({"target": (0, INF)}, (0.1, -0.01, 0.2), "undecided"),
+        ({"target": (0, INF)}, (0.1, None, None), "same direction"),
+        ({"target": (0, INF)}, (-0.1, -0.2, 0.3), "undecided"),
+        ({"target": (0, INF)}, (0.1, 0.0, 0.2), "undecided"),
+        ({"target": (0, INF)}, (-0.1, -0.2, -0.01), "not reproduced"),
+        ({"target": (0, INF)}, (-0.1, None, None), "not reproduced"),
+        ({"target": (0.5, INF)}, (0.6, 0.55, 0.7), "reproduced"),
+        ({"target": (0.5, INF)}, (0.4, 0.35, 0.7), "undecided"),
+        ({"target": (0.5, INF)}, (0.4, 0.35, 0.45), "not reproduced"),
+        ({"target": (0.3, INF), "sign": (0, INF)}, (0.4, 0.35, 0.5), "reproduced"),
+        ({"target": (0.3, INF), "sign": (0, INF)}, (0.4, 0.2, 0.6), "undecided"),
+        ({"target": (0.3, INF), "sign": (0, INF)}, (0.2, 0.1, 0.25), "same direction"),
+        ({"target": (0.3, INF), "sign": (0, INF)}, (0.1, -0.1, 0.2), "not reproduced"),
+        ({"target": (-INF, -0.3), "sign": (-INF, 0)}, (-0.2, -0.25, -0.1), "same direction"),
+        ({"target": (-0.1, 0.1)}, (0.02, -0.05, 0.09), "reproduced"),
+        ({"target": (-0.1, 0.1)}, (0.02, -0.2, 0.24), "undecided"),
+        ({"target": (-0.1, 0.1)}, (0.12, 0.08, 0.16), "undecided"),
+        ({"target": (-0.1, 0.1)}, (-0.12, -0.16, -0.08), "undecided"),
+        ({"target": (-0.1, 0.1)}, (0.02, None, None), "same direction"),
+        ({"target": (-0.1, 0.1)}, (0.2, 0.19, 0.21), "not reproduced"),
+        ({"target": (1, INF), "sign": (0.5, INF), "census": True}, (1.0, 0.9, 1.0), "reproduced"),
+        (
+            {"target": (1, INF), "sign": (0.5, INF), "census": True},
+            (0.99, 0.9, 1.0),
+            "same direction",
+        ),
+        (
+            {"target": (0.95, INF), "sign": (0.5, INF), "census": True},
+            (0.96, None, None),
+            "reproduced",
+        ),
+        (
+            {"target": (1, INF), "sign": (0.5, INF), "census": True},
+            (0.4, 0.3, 0.5),
+            "not reproduced",
+        ),
     ],
 )
-def test_verdict_follows_the_rule_of_its_kind(claim: dict, measured: tuple, verdict: str):
+def test_a_verdict_follows_from_the_target(claim: dict, measured: tuple, verdict: str):
     measurement = Measurement(*measured, agrees=True)
     assert verdict_of(statement(**claim), measurement) == verdict
 
@@ -257,16 +273,16 @@ def test_verdict_follows_the_rule_of_its_kind(claim: dict, measured: tuple, verd
 )
 def test_an_example_comes_out_as_printed_or_in_part(holds, agrees, verdict):
     measured = Measurement("in words", holds=holds, agrees=agrees)
-    assert verdict_of(statement(kind="example"), measured) == verdict
+    assert verdict_of(statement(), measured) == verdict
 
 
 @given(st.floats(-10, 10), st.floats(0, 5), st.floats(0, 5))
 def test_more_and_less_are_mirror_images(value: float, below: float, above: float):
     more, less = (
-        verdict_of(statement(kind=kind), Measurement(*numbers))
-        for kind, numbers in (
-            ("more", (value, value - below, value + above)),
-            ("less", (-value, -value - above, -value + below)),
+        verdict_of(statement(target=target), Measurement(*numbers))
+        for target, numbers in (
+            ((0, INF), (value, value - below, value + above)),
+            ((-INF, 0), (-value, -value - above, -value + below)),
         )
     )
     assert more == less
@@ -488,13 +504,13 @@ def test_windows_texts_and_languages_are_one_group():
 @pytest.mark.parametrize(
     ("claim", "inside", "outside"),
     [
-        ({"kind": "more", "threshold": 1}, 1.1, 1),
-        ({"kind": "more", "threshold": 0, "size": 2}, 2.1, 1.9),
-        ({"kind": "less", "threshold": 1}, 0.9, 1),
-        ({"kind": "equal", "margin": 0.1}, -0.09, 0.11),
-        ({"kind": "value", "paper": 0.78, "tolerance": 0.05}, 0.83, 0.84),
-        ({"kind": "range", "paper": [24, 72]}, 24, 23),
-        ({"kind": "always", "at_least": 0.95}, 0.95, 0.94),
+        ({"target": (1, INF)}, 1.1, 1),
+        ({"target": (2, INF), "sign": (0, INF)}, 2.1, 1.9),
+        ({"target": (-INF, 1)}, 0.9, 1),
+        ({"target": (-0.1, 0.1)}, -0.09, 0.11),
+        ({"paper": 0.78, "target": (0.73, 0.83)}, 0.83, 0.84),
+        ({"paper": [24, 72], "target": (24, 72)}, 24, 23),
+        ({"target": (0.95, INF), "sign": (0.5, INF), "census": True}, 0.95, 0.94),
     ],
 )
 def test_a_value_alone_meets_a_statement_in_its_target(claim: dict, inside, outside):
@@ -601,7 +617,7 @@ def test_a_rank_that_a_seed_never_reaches_is_in_no_mean(run: Results):
 )
 def test_a_difference_is_reproduced_only_if_its_test_is_significant(test, p_adjusted, verdict):
     measured = Measurement(0.2, 0.1, 0.3, test=test, p_adjusted=p_adjusted)
-    assert verdict_of(statement(kind="more"), measured) == verdict
+    assert verdict_of(statement(target=(0, INF)), measured) == verdict
 
 
 def test_what_was_resampled_and_tested_stands_in_the_record(run: Results):
@@ -887,8 +903,7 @@ def test_a_log_ratio_is_shown_in_percent_too(ours, shown):
     assert show_ours({"statement": statement, "ours": ours, "low": None, "high": None}) == shown
 
 
-def test_the_page_on_statistics_names_every_rule_family_and_unit():
+def test_the_page_on_statistics_names_every_family_and_unit():
     page = (VALUES.parents[2] / "docs/appendix/statistics.md").read_text(encoding="utf-8")
-    assert {claim.kind for claim in PAPER["claims"]} == {*KINDS, EXAMPLE}
     units = {intervals.LINES, intervals.PIECES, intervals.WORDS, intervals.SEEDS, *TESTS}
-    assert [name for name in {*KINDS, *FAMILIES, *units} if f"`{name}`" not in page] == []
+    assert [name for name in {*FAMILIES, *units} if f"`{name}`" not in page] == []

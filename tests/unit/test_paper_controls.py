@@ -28,22 +28,22 @@ def beside(frequency: float, seeds: list[float] = SEEDS) -> dict:
 MET_BY = {"random": 2, "frequency": 0, "counts": 1, "zero": 1}
 
 
-def of(name: str, kind: str, tokenizer: str = "sage", **changes) -> dict:
-    given = record(name, tokenizer, "reproduced", kind=kind, controls=beside(0.1), **changes)
+def of(name: str, tokenizer: str = "sage", **changes) -> dict:
+    given = record(name, tokenizer, "reproduced", controls=beside(0.1), **changes)
     given["met_by"] = MET_BY
     return given
 
 
-VALUE = of("sage_only_word_initial", "value", paper=0.5, ours=0.45, low=0.4, high=0.5)
-LESS = of("ratio_lower", "less", paper="lower", ours=0.1, low=0.0, high=0.2)
+VALUE = of("sage_only_word_initial", paper=0.5, ours=0.45, low=0.4, high=0.5)
+LESS = of("ratio_lower", paper="lower", ours=0.1, low=0.0, high=0.2)
 LESS = {**LESS, "controls": beside(0.5)}
 RECORDS = [
     VALUE,
     {**VALUE, "tokenizer": "sage_released", "ours": 0.3},
     LESS,
     {**LESS, "language": "tr", "ours": 0.7, "verdict": "undecided"},
-    of("prefers_word_initial", "more", ours=0.9),
-    {**of("cost_ratio", "factor"), "controls": {}},
+    of("prefers_word_initial", ours=0.9),
+    {**of("cost_ratio"), "controls": {}},
 ]
 
 

@@ -56,7 +56,7 @@ def run(**changes) -> dict:
 
 def of(claim: Statement, language: str, tokenizer: str, **changes) -> dict:
     """A record of a claim as `claims.json` has it."""
-    given = {key: getattr(claim, key) for key in ("kind", "paper", "statement", "definition")}
+    given = {key: getattr(claim, key) for key in ("paper", "statement")}
     given |= {"beyond": False, "verdict": "reproduced"}
     given |= {"family": claim.measured_by.family if claim.measure else None}
     return {**record(claim.id, tokenizer, "", language=language), **given, **changes}

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 # What a record has of its statement.
-_STATED = ("id", "where", "statement", "kind", "paper")
+_STATED = ("id", "where", "statement", "paper")
 _NOTHING_KEPT = ResumableState(None, "")
 
 
@@ -57,7 +57,7 @@ def build_claims(
 
     state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
 
-    json: a list of records: id, where, statement, kind, paper, ours, low, high, interval
+    json: a list of records: id, where, statement, paper, ours, low, high, interval
     (what is resampled: lines, pieces, examples, examples and seeds or null), test, p_value,
     p_adjusted (Holm over the family), family, beyond (the paper does not say it of this language),
     verdict, reason, meets (the value alone is what the statement asks for), controls (control ->
@@ -119,7 +119,7 @@ class Assessment:
     def family(self) -> str | None:
         """The name of the family that the claim's test is in, None if it has none."""
         tested = self.measured is not None and self.measured.p_value is not None
-        if self.reason or not tested or self.claim.variant:
+        if self.reason or not tested or not self.claim.is_tested:
             return None
         return BEYOND if self.beyond else self.claim.measured_by.family
 
@@ -277,8 +277,8 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "controls": assessment.controls,
         "met_by": assessment.met_by,
         "group": claim.group,
-        "definition": claim.definition,
-        "variant": claim.variant,
+        "definition": claim.uncounted == "definition",
+        "variant": claim.uncounted == "variant",
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,
@@ -294,11 +294,11 @@ def _objection(claim: Statement, case: Case) -> str | None:
     """Return why a measured number can't be compared with the paper's; None if it can."""
     if claim.objection:
         return claim.objection
-    if claim.paper_text and (case.language, case.corpus) not in case.run.paper_texts:
+    if "paper_text" in claim.needs and (case.language, case.corpus) not in case.run.paper_texts:
         return "a number of the paper's own text, and this is another"
-    if claim.paper_budget and (differs := _other_budget(case)):
+    if "paper_budget" in claim.needs and (differs := _other_budget(case)):
         return f"a number of models with the paper's budget, and here {differs}"
-    if claim.real_task and case.constructed:
+    if "real_task" in claim.needs and case.constructed:
         return "a score on the paper's data, and here the examples are constructed"
     return None
 

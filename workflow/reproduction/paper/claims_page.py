@@ -9,7 +9,7 @@ from typing import Any
 
 from reproduction.paper.formats import NOTHING, number, p_value
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
-from reproduction.paper.statements import KINDS, VERDICTS
+from reproduction.paper.statements import VERDICTS
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import RANDOM, count_verdicts, numbers, share_met, tally
 
@@ -182,22 +182,19 @@ def show_notes(record: Mapping[str, Any]) -> str:
 
 def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     tested = Counter((record["tokenizer"], record["family"]) for record in records)
-    kinds = [
-        [name, kind.text, "interval" if kind.whole else "value"] for name, kind in KINDS.items()
-    ]
     lines = [
         "## Rules",
         "",
         "Written down before any value was looked at, but for those that "
         "docs/appendix/statistics.md names. "
-        "Reproduced: the value, or the whole interval, lies in the target, and the test, if any, "
-        "is significant. Undecided: the interval reaches into the target. Same direction: SaGe "
-        "against BPE has the sign that the paper states. By the kind of a claim:",
-        "",
-        *markdown_table(["kind", "target", "what lies in it"], kinds),
+        "Each statement has a target in `paper_values.yaml`. Reproduced: the value, or the whole "
+        "interval where the paper says it in words, lies in the target, and the test, if any, is "
+        "significant. Undecided: the interval reaches into the target. Same direction: SaGe "
+        "against BPE has the sign that the paper states.",
         "",
         "A narrow interval around the paper's value reproduces it, too; a range needs an interval "
-        "without 0; an example is reproduced if it comes out as printed. A test is significant if "
+        "without 0; where all cases are counted, the value decides; words are reproduced if they "
+        "come out as printed. A test is significant if "
         f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
         "",
     ]

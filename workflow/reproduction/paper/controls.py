@@ -18,7 +18,7 @@ from reproduction.paper.tally import RANDOM, met_by_controls, numbers
 Record = Mapping[str, Any]
 
 _COLUMNS = (
-    *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
+    *("id", "language", "tokenizer", "preset", "statement", "paper"),
     *("group", "ours", "low", "high", "meets", "p_adjusted"),
     *("verdict", "definition"),
 )

@@ -1,19 +1,19 @@
 """The paper's statements as data, and the one rule that judges them.
 
-A statement asks for a region of the number line, its target (`KINDS`), and a verdict says how a
-measurement lies beside it. In this order:
+A statement names a target, an interval of the number line, and a verdict says how a measurement
+lies beside it. In this order:
 
-- *reproduced*: the target holds the value or, where the kind asks for all of it, the whole 95 %
-  interval; a test of `more` and `less`, where there is one, must be significant.
-- *undecided*: the interval reaches into the target.
-- *same direction*: the measurement lies in a wider region that only has the sign. Where the kind
-  has none, SaGe against BPE has the sign that the paper states, and its interval leaves the other
-  out.
+- *reproduced*: the target holds the value or, where the paper says it in words, the whole 95 %
+  interval; then a test, where there is one, must be significant. An interval that holds the number
+  that the paper prints, and is at most twice as wide as the target, does as well.
+- *undecided*: the interval reaches into the target. So is a range of the paper whose interval
+  holds 0.
+- *same direction*: the measurement has the sign that the paper states. That is a wider interval,
+  `sign`, or the comparison of SaGe with BPE, whose interval leaves the other sign out.
 - *not reproduced*: anything else.
 
-Two kinds add to this. The interval of a `value` may also hold the paper's value, if it is at most
-four tolerances wide; that of a `range` must leave 0 out. Words (`example`) are reproduced if they
-come out as printed. "Not measurable here" always has a reason; a missing file is an error.
+A census counts all cases: its value alone decides, and is never undecided. Words are reproduced if
+they come out as printed. "Not measurable here" always has a reason; a missing file is an error.
 
 The rule was written down before any value was looked at; docs/appendix/statistics.md names the
 exceptions.
@@ -21,13 +21,13 @@ exceptions.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from reproduction.paper import measures_models, measures_texts  # noqa: F401 (they fill MEASURES)
 from reproduction.paper.inputs import read_paper_values
@@ -42,45 +42,48 @@ NOT_MEASURABLE = "not measurable here"
 # From the most favourable on.
 VERDICTS = (REPRODUCED, SAME_DIRECTION, UNDECIDED, NOT_REPRODUCED, NOT_MEASURABLE)
 
-# Intervals wider than this many tolerances are too wide to confirm a value.
-WIDEST_INTERVAL = 4.0
+# An interval wider than this many targets is too wide to confirm a value.
+_WIDEST_INTERVAL = 2.0
 _ROUNDING = 1e-12  # 0.83 - 0.78 is not 0.05
 
 TRAIN = "train"
-TOKENIZERS = ("sage", "bpe", "each")
-EXAMPLE = "example"
 Region = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(BaseModel):
     """A statement of the paper; the keys are those of `paper_values.yaml`, which explains them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     id: str
     where: str
     statement: str
-    kind: str
     paper: Any
+    headline: str | None = None
+
+    target: Region | None = None
+    sign: Region | None = None
+    census: bool = False
+
     measure: str | None = None
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = Field(default_factory=dict)
     languages: Sequence[str | None] = ("en", "tr")
     any_language: bool = False
     corpus: str = TRAIN
-    tokenizers: str = "sage"
-    tolerance: float = 0.0
-    factor: float = 1.0
-    threshold: float = 0.0
-    size: float | None = None
-    margin: float = 0.0
-    at_least: float = 1.0
-    headline: str | None = None
+    tokenizers: Literal["sage", "bpe", "each"] = "sage"
+
     objection: str | None = None
-    definition: bool = False
-    variant: bool = False
+    needs: Sequence[Literal["paper_text", "paper_budget", "real_task"]] = ()
+    uncounted: Literal["definition", "variant"] | None = None
     premise: str | None = None
-    paper_text: bool = False
-    paper_budget: bool = False
-    real_task: bool = False
+
+    @model_validator(mode="after")
+    def _has_a_measure(self) -> Statement:
+        if self.measure is None and self.objection is None:
+            raise ValueError("has no measure and no objection; add one of them")
+        if self.measure is not None and self.measure not in MEASURES:
+            raise ValueError(f"measure {self.measure!r} is none of {', '.join(sorted(MEASURES))}")
+        return self
 
     @property
     def measured_by(self) -> Measure | None:
@@ -95,13 +98,19 @@ class Statement:
     @property
     def is_tested(self) -> bool:
         """Whether its test is one of its family's."""
-        return self.measure is not None and self.measured_by.tested and not self.variant
+        tested = self.measure is not None and self.measured_by.tested
+        return tested and self.uncounted != "variant"
 
     @property
     def has_controls(self) -> bool:
         """Whether it is about SaGe, if not SaGe alone, and decided by vocabularies and counts."""
         about_sage = self.tokenizers in ("sage", "each")
         return about_sage and self.measure is not None and self.measured_by.of_any_vocabulary
+
+    @property
+    def needs_interval(self) -> bool:
+        """Whether the whole interval must lie in the target: the paper says it in words."""
+        return isinstance(self.paper, str) and not self.census
 
     @property
     def group(self) -> str | None:
@@ -112,103 +121,47 @@ class Statement:
         listed = ", ".join(f"{key}={value}" for key, value in given.items())
         return f"{self.measure}({listed})"
 
-    @property
-    def target(self) -> Region:
-        """The region that it asks for."""
-        return KINDS[self.kind].target(self)
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What a kind of statement asks for.
-
-    target: the region. wider: the region that only has the sign; None where SaGe against BPE says
-    so. whole: the whole interval must lie in the region, and not the value alone.
-    """
-
-    text: str
-    target: Callable[[Statement], Region]
-    wider: Callable[[Statement], Region] | None
-    whole: bool = False
-
-
-def _size(statement: Statement) -> float:
-    return statement.threshold if statement.size is None else statement.size
-
-
-# `claims.md` prints the texts.
-KINDS: dict[str, Kind] = {
-    "value": Kind(
-        "within the tolerance of the paper's value",
-        lambda s: (s.paper - s.tolerance, s.paper + s.tolerance),
-        None,
-    ),
-    "factor": Kind(
-        "between the paper's value / factor and the value * factor",
-        lambda s: (s.paper / s.factor, s.paper * s.factor),
-        None,
-    ),
-    "range": Kind(
-        "the paper's range, widened by the tolerance",
-        lambda s: (s.paper[0] - s.tolerance, s.paper[1] + s.tolerance),
-        None,
-    ),
-    "more": Kind(
-        "above the threshold, or the size that the statement asks for",
-        lambda s: (_size(s), math.inf),
-        lambda s: (s.threshold, math.inf),
-        whole=True,
-    ),
-    "less": Kind(
-        "below the threshold, or the size that the statement asks for",
-        lambda s: (-math.inf, _size(s)),
-        lambda s: (-math.inf, s.threshold),
-        whole=True,
-    ),
-    "equal": Kind(
-        "within the margin around 0",
-        lambda s: (-s.margin, s.margin),
-        lambda s: (-s.margin, s.margin),
-        whole=True,
-    ),
-    "always": Kind(
-        "a share of cases that is at least the one asked for (1)",
-        lambda s: (s.at_least, math.inf),
-        lambda s: (0.5, math.inf),
-    ),
-}
-
 
 def verdict_of(statement: Statement, measured: Measurement) -> str:
     """Return the verdict on a statement that could be measured."""
-    if statement.kind == EXAMPLE:
+    if statement.target is None:
         return REPRODUCED if measured.holds else _leaning(measured.agrees)
-    kind, (low, high) = KINDS[statement.kind], statement.target
-    leans = measured.agrees
-    if kind.wider is not None:
-        leans = _lies_in(measured, kind.wider(statement), kind.whole)
-    if statement.kind == "range" and measured.reaches(0, 0):
+    leaning = _leaning(_has_sign(statement, measured))
+    is_range = isinstance(statement.paper, list | tuple)
+    if is_range and measured.reaches(0, 0):
         return UNDECIDED
-    inside = meets(statement, measured)
-    if kind.whole:
-        inside = measured.has_interval and _lies_in(measured, (low, high), whole=True)
-    if inside or _holds_value(statement, measured):
-        return REPRODUCED if measured.passes_test or not kind.whole else _leaning(leans)
-    reaches = measured.reaches(low, high) and statement.kind != "always"
-    return UNDECIDED if reaches else _leaning(leans)
+    if _reproduces(statement, measured):
+        significant = measured.passes_test or not statement.needs_interval
+        return REPRODUCED if significant else leaning
+    is_open = measured.reaches(*statement.target) and not statement.census
+    return UNDECIDED if is_open else leaning
 
 
 def meets(statement: Statement, measured: Measurement) -> bool:
-    """Return whether the value alone, or the words, are what a statement asks for.
+    """Return whether the value alone lies in the target, or the words are as printed.
 
     So a control is judged, which has no interval, and SaGe where it is counted beside controls.
     """
-    if statement.kind == EXAMPLE:
+    if statement.target is None:
         return bool(measured.holds)
     low, high = statement.target
-    if KINDS[statement.kind].whole:
-        return _lies_in(measured, (low, high), whole=False)
+    if statement.needs_interval:
+        return low < measured.ours < high
     return low - _ROUNDING <= measured.ours <= high + _ROUNDING
+
+
+def _reproduces(statement: Statement, measured: Measurement) -> bool:
+    if statement.needs_interval:
+        return measured.has_interval and _lies_in(measured, statement.target, whole=True)
+    return meets(statement, measured) or _holds_printed_value(statement, measured)
+
+
+def _has_sign(statement: Statement, measured: Measurement) -> bool | None:
+    """Whether the measurement has the sign that the paper states."""
+    region = statement.sign or (statement.target if statement.needs_interval else None)
+    if region is None:
+        return measured.agrees
+    return _lies_in(measured, region, whole=statement.needs_interval)
 
 
 def _leaning(leans: bool | None) -> str:
@@ -222,11 +175,13 @@ def _lies_in(measured: Measurement, region: Region, whole: bool) -> bool:
     return region[0] < low and high < region[1]
 
 
-def _holds_value(statement: Statement, measured: Measurement) -> bool:
-    """Whether a narrow interval holds the paper's value."""
-    if statement.kind != "value" or not measured.reaches(statement.paper, statement.paper):
+def _holds_printed_value(statement: Statement, measured: Measurement) -> bool:
+    """Whether a narrow interval holds the number that the paper prints."""
+    is_number = isinstance(statement.paper, int | float) and not statement.census
+    if not is_number or not measured.reaches(statement.paper, statement.paper):
         return False
-    return measured.high - measured.low <= WIDEST_INTERVAL * statement.tolerance
+    low, high = statement.target
+    return measured.high - measured.low <= _WIDEST_INTERVAL * (high - low)
 
 
 # --- paper_values.yaml
@@ -236,8 +191,8 @@ def read_claims(path: Path | str) -> dict[str, Any]:
     """Read `paper_values.yaml`; its `claims` are statements, written out one by one.
 
     Raises:
-        UserError: the file is not one of claims, or a claim lacks a key, or has an unknown key,
-            kind or measure, or the id of another.
+        UserError: the file is not one of claims, or a claim lacks a key, or has an unknown key or
+            value, or the id of another.
     """
     values = read_paper_values(path)
     try:
@@ -257,29 +212,16 @@ def read_headlines(values: Path | str) -> dict[str, str]:
 
 
 def _statement(claim: Mapping[str, Any], values: Mapping[str, Any], path: Path | str) -> Statement:
-    where = f"{path}: claim {claim.get('id')}"
-    needed = {one.name for one in fields(Statement) if _is_needed(one)}
-    if missing := sorted(needed - set(claim)):
-        raise UserError(f"{where}: key {missing[0]} is missing; add it")
-    if unknown := sorted(set(claim) - {one.name for one in fields(Statement)}):
-        raise UserError(f"{where}: there is no key {unknown[0]}; remove it")
     # Without its languages a statement is one of the paper's method, and of any language.
-    of_any = {"any_language": "languages" not in claim}
-    statement = Statement(**{**of_any, **claim, "paper": _printed(claim["paper"], values)})
-    known = {
-        "kind": [*KINDS, EXAMPLE],
-        "tokenizers": TOKENIZERS,
-        "measure": sorted(MEASURES) + [None] * (statement.objection is not None),
-    }
-    for key, names in known.items():
-        if (value := getattr(statement, key)) not in names:
-            listed = ", ".join(filter(None, names))
-            raise UserError(f"{where}: {key} {value!r} is none of {listed}")
-    return statement
-
-
-def _is_needed(one: Any) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+    given = {"any_language": "languages" not in claim, **claim}
+    try:
+        return Statement(**{**given, "paper": _printed(given.get("paper"), values)})
+    except ValidationError as error:
+        problem = error.errors()[0]
+        key = ".".join(map(str, problem["loc"]))
+        raise UserError(
+            f"{path}: claim {claim.get('id')}: {f'key {key}: ' if key else ''}{problem['msg']}"
+        ) from None
 
 
 def _repeated(claim: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
