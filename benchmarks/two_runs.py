@@ -1,6 +1,6 @@
 """What another text or another trainer changes in the claims: their verdicts and values.
 
-    python benchmarks/two_runs.py half_1=claims-1.json half_2=claims-2.json [--output FILE]
+    python benchmarks/two_runs.py half_1=claims-1.parquet half_2=claims-2.parquet [--output FILE]
 
 The two runs are alike but for what their names say. The yardstick is another seed. The reference
 run has five, of standard deviation s. The values of one seed and of the mean of n others lie within
@@ -11,7 +11,6 @@ those that the findings count. Prints Markdown, or writes it to --output.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,15 +19,15 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import SIGNS, show_ours
 from reproduction.paper.statements import read_headlines
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import origin_of
-from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 
 ROOT = Path(__file__).parents[1]
-REFERENCE = ROOT / "results/reference/intrinsic/frames/claims.json"
+REFERENCE = ROOT / "results/reference/intrinsic/frames/claims.parquet"
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
 UNMEASURED = "not measurable here"
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
@@ -37,14 +36,12 @@ Record = Mapping[str, Any]
 Claims = Mapping[tuple[str, ...], Record]  # by id, language and tokenizer
 
 
-def read_records(path: Path | str) -> Claims:
-    """Return the counted records of `claims.json`, compressed or not, on the readings of SaGe."""
-    with open_bytes(path) as file:
-        records = json.load(file)
+def read_claims(path: Path | str) -> Claims:
+    """Return the counted records of `claims.parquet` on the readings of SaGe."""
     return {
         (record["id"], record["language"], record["tokenizer"]): record
-        for record in records
-        if record["tokenizer"] in LABELS and origin_of(record) == "real"
+        for record in read_records(path, VALUES, LABELS)
+        if origin_of(record) == "real"
     }
 
 
@@ -136,7 +133,7 @@ def _size(size: float | None) -> str:
 
 def _named(text: str) -> tuple[str, Claims]:
     name, _, path = text.partition("=")
-    return name.replace("_", " "), read_records(path)
+    return name.replace("_", " "), read_claims(path)
 
 
 def main() -> None:
@@ -147,7 +144,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     headlines = read_headlines(VALUES)
-    text = two_runs(dict(options.runs), read_records(options.reference), headlines)
+    text = two_runs(dict(options.runs), read_claims(options.reference), headlines)
     print(text) if options.output is None else write_text(options.output, text)
 
 

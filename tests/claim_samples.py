@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproduction.paper.claims import assess_claims
+from reproduction.paper.claims_frame import records_of, with_vocabularies
 from reproduction.paper.claims_inputs import Results
 from reproduction.paper.statements import read_claims
 
+TEMPLATE = Path(__file__).parents[1] / "workflow/report/claims.md.jinja"
 VALUES = Path(__file__).parents[1] / "workflow/resources/paper_values.yaml"
 PAPER = read_claims(VALUES)
 
@@ -19,11 +21,17 @@ def results(folder: Path, **changes) -> Results:
     return Results(folder, **usual | changes)
 
 
+def records(run: Results, values: dict = PAPER) -> list[dict]:
+    """Return all verdicts of a run, with seeds and controls."""
+    frame = assess_claims(run, values)
+    return with_vocabularies(records_of(frame, values["claims"]), frame)
+
+
 def record_of(name: str, run: Results, tokenizer: str = "sage", language: str = "en") -> dict:
     """Return what a run says of a claim as if it were the only one, in one language."""
     claim = next(claim for claim in PAPER["claims"] if claim.id == name)
     method = "bpe" if tokenizer == "bpe" else "sage"
     changes = {"tokenizers": method, "languages": [language], "any_language": False}
     alone = claim.model_copy(update=changes)
-    records = assess_claims(run, {**PAPER, "claims": [alone]})
-    return next(record for record in records if record["tokenizer"] == tokenizer)
+    found = records(run, {**PAPER, "claims": [alone]})
+    return next(record for record in found if record["tokenizer"] == tokenizer)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import base64
-import json
+from itertools import chain
 from pathlib import Path
+
+import pandas as pd
+import yaml
 
 from claim_samples import PAPER, VALUES
 from reproduction.analysis.examples import Segmentation
+from reproduction.paper.claims_frame import COLUMNS, claims_frame, value_or_words
 from reproduction.paper.table import Table
+from reproduction.parquet import write_parquet
 
 ROOT = Path(__file__).parents[1]
 TEMPLATE = ROOT / "workflow/report/report.html.jinja"
@@ -62,6 +67,55 @@ RECORDS = [
     ),
 ]
 
+
+def frame_of(records: list[dict]) -> pd.DataFrame:
+    """Return the frame of claims that such records are made from, controls once."""
+    return claims_frame([*chain(*map(_row_and_seeds, records)), *_controls(records)])
+
+
+def _row_and_seeds(one: dict) -> list[dict]:
+    place = {"statement": one["id"], "language": one["language"], "tokenizer": one["tokenizer"]}
+    place["role"] = "baseline" if one["tokenizer"] == "bpe" else "reading"
+    known = {name: one[name] for name in COLUMNS if name in one and name not in ("seed", *place)}
+    usual = {"beyond": False, "run_seed": one["seed"]}
+    seeds = [
+        {**place, "seed": seed, **value_or_words(value)}
+        for seed, value in enumerate(one.get("seeds", []), start=1)
+    ]
+    return [{**place, **usual, **known, **place, **value_or_words(one["ours"])}, *seeds]
+
+
+def _controls(records: list[dict]) -> list[dict]:
+    first = {(one["id"], one["language"]): one for one in reversed(records)}
+    return [
+        {
+            **{"statement": name, "language": language, "tokenizer": f"{control}.seed{seed}"},
+            **{"role": "control", "control": control, "seed": seed},
+            **{"meets": seed <= one["met_by"][control], **value_or_words(value)},
+        }
+        for (name, language), one in first.items()
+        for control, values in one["controls"].items()
+        for seed, value in enumerate(values, start=1)
+    ]
+
+
+def write_claims(folder: Path, records: list[dict]) -> dict[str, Path]:
+    """Write the claims of records, and the paper's values with their statements alone."""
+    files = {"claims_path": folder / "claims.parquet", "paper": folder / "paper_values.yaml"}
+    write_parquet(files["claims_path"], frame_of(records))
+    stated = {
+        one["id"]: {
+            **{key: one[key] for key in ("id", "where", "statement", "paper")},
+            **{"target": [0.78, 0.88], "measure": "token_ratio"},
+        }
+        for one in records
+    }
+    document = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
+    document["claims"] = list(stated.values())
+    files["paper"].write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
+    return files
+
+
 FINDINGS = """# [Re] A paper
 
 ## Summary
@@ -102,7 +156,6 @@ def run(**changes) -> dict:
 
 def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict:
     """Write a figure and tables into `folder`; return what `build_report` takes."""
-    (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     (folder / "findings.md").write_text(FINDINGS, encoding="utf-8")
     (folder / "figure.png").write_bytes(PIXEL)
     bold = Segmentation(("▁dial", "og", "ues"), frozenset({0, 1}))
@@ -111,13 +164,12 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     names = ["figure_lengths", "table_examples", "table_ner", "table_hyperparameters_vocabulary"]
     return {
         "title": "SaGe, run tiny",
-        "claims_path": folder / "claims.json",
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.html" for name in names[1:]},
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "corpora": {},
-        "paper": VALUES,
+        **write_claims(folder, RECORDS),
         "template": TEMPLATE,
     }

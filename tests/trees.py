@@ -32,11 +32,11 @@ _NAMES_ONLY = re.compile(
 )
 # The files that hold times beside results.
 _TIMED = re.compile(
-    rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json"
+    rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.(json|parquet)"
     r"|tables/table_controls\.csv"
 )
 _RECORD = ".provenance.json"
-_TIMED_CLAIM = "cost_ratio"
+_TIMED_CLAIMS = ["cost_ratio", "cost_hours"]
 _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # columns
 
 
@@ -97,8 +97,8 @@ def _fixed(path: Path, name: str) -> bytes:
     if not _TIMED.fullmatch(name):
         return path.read_bytes()
     frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
-    if "id" in frame:
-        frame = frame[frame["id"] != _TIMED_CLAIM]
+    for name in {"id", "statement"} & set(frame):
+        frame = frame[~frame[name].isin(_TIMED_CLAIMS)]
     return _frame_bytes(frame[[name for name in frame if not _TIMES.fullmatch(name)]])
 
 

@@ -189,8 +189,8 @@ def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown():
 @pytest.mark.parametrize(
     ("first", "second"),
     [
-        ("half 1=reruns/claims-half-1.json.xz", "half 2=reruns/claims-half-2.json.xz"),
-        ("blocks=intrinsic/frames/claims.json", "gensim=reruns/claims-gensim.json.xz"),
+        ("half 1=reruns/claims-half-1.parquet", "half 2=reruns/claims-half-2.parquet"),
+        ("blocks=intrinsic/frames/claims.parquet", "gensim=reruns/claims-gensim.parquet"),
     ],
 )
 def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeypatch, tmp_path):

@@ -7,7 +7,6 @@ import json
 import math
 import re
 import shutil
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -18,15 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
-from claim_samples import PAPER, VALUES, record_of, results
+from claim_samples import PAPER, TEMPLATE, VALUES, record_of, records, results
 from curve_samples import curve, write_floors, write_model
 from reproduction.analysis import counts
 from reproduction.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
 from reproduction.analysis.stats import holm
 from reproduction.analysis.vocabulary import Share
 from reproduction.lm.tasks import Task
-from reproduction.paper import claims, intervals
+from reproduction.paper import intervals
 from reproduction.paper.claims import assess_claims, build_claims
+from reproduction.paper.claims_frame import read_claims_frame
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
@@ -371,7 +371,7 @@ def test_distance_change_of_equal_texts_is_within_its_interval():
 )
 def test_measurements_worked_out_by_hand(run: Results, name: str, ours: float | str):
     tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset", "words_of_quora") else "sage"
-    assert record_of(name, run, tokenizer)["ours"] == pytest.approx(ours, abs=1e-12)
+    assert record_of(name, run, tokenizer)["ours"] == pytest.approx(ours, abs=1e-9)
 
 
 def test_verdicts_of_the_small_run(run: Results):
@@ -519,14 +519,14 @@ def test_a_value_alone_meets_a_statement_in_its_target(claim: dict, inside, outs
 
 
 def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Results):
-    records = assess_claims(with_controls, PAPER)
-    counted = {r["id"]: r for r in records if r["controls"] and r["language"] == "en"}
+    found = records(with_controls)
+    counted = {r["id"]: r for r in found if r["controls"] and r["language"] == "en"}
     assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
     # A control that is BPE's vocabulary has no pieces of its own: some claims have one value.
     for record in counted.values():
         assert record["controls"]["random"][0] == record["ours"]
     # A claim about each tokenizer has them beside SaGe.
-    each = {r["tokenizer"]: r for r in records if r["id"] == "ratio_differs_from_wikipedia"}
+    each = {r["tokenizer"]: r for r in found if r["id"] == "ratio_differs_from_wikipedia"}
     assert each["sage"] in counted.values() and len(each["sage"]["controls"]["random"]) == 3
     assert each["bpe"]["controls"] == {}
 
@@ -540,7 +540,7 @@ def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Result
 
 
 def test_the_page_of_claims_shows_the_controls(with_controls: Results):
-    page = claims_markdown(assess_claims(with_controls, PAPER))
+    page = claims_markdown(records(with_controls), TEMPLATE)
     row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
     assert "| 0.062 (0.000 to 0.188) | random 1 of 3 |" in row
 
@@ -639,7 +639,7 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Results):
     }
     # Families are as large as the paper's tested statements: what has a test is known beforehand.
     declared = {claim.id: claim.measured_by for claim in PAPER["claims"]}
-    found = [r["id"] for r in assess_claims(run, PAPER) if r["p_value"] is not None]
+    found = [r["id"] for r in records(run) if r["p_value"] is not None]
     assert all(declared[name].tested for name in found)
     for name, expected in tested.items():
         record = record_of(name, run)
@@ -671,8 +671,8 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Results):
     for path in (run.folder / "scores/en/sage_released").rglob("*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))
         write_json(path, {**record, "tokenizer": "sage_released"})
-    records = assess_claims(alone, PAPER)
-    tested = [r for r in records if r["p_value"] is not None and not r["variant"]]
+    found = records(alone)
+    tested = [r for r in found if r["p_value"] is not None and not r["variant"]]
     families = {(r["tokenizer"], r["family"]) for r in tested}
     assert families == {
         (name, family)
@@ -680,17 +680,17 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Results):
         for family in ("intrinsic", "downstream", "pretraining")
     }
     for name, family in families:
-        members = [r for r in records if (r["tokenizer"], r["family"]) == (name, family)]
+        members = [r for r in found if (r["tokenizer"], r["family"]) == (name, family)]
         tests = {"intrinsic": 47, "downstream": 10, "pretraining": 2}[family]
         expected = holm([r["p_value"] for r in members], tests)
         assert [r["p_adjusted"] for r in members] == pytest.approx(expected)
-    assert {r["id"] for r in records if r["family"] == "downstream"} == {
+    assert {r["id"] for r in found if r["family"] == "downstream"} == {
         "better_on_mrpc",
         "worse_on_sst2",
     }
     # A language more is measured, and takes nothing from the paper's own statements.
-    wider = assess_claims(dataclasses.replace(alone, languages=["en", "de"]), PAPER)
-    assert [r for r in wider if not r["beyond"]] == records
+    wider = records(dataclasses.replace(alone, languages=["en", "de"]))
+    assert [r for r in wider if not r["beyond"]] == found
     added = [r for r in wider if r["beyond"]]
     assert {r["language"] for r in added} == {"de"}
     tested = [r for r in added if r["p_value"] is not None and not r["variant"]]
@@ -699,14 +699,14 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Results):
 
 def test_another_language_has_verdicts_where_the_statement_is_of_no_language(run: Results):
     _write_language(run.folder, "de", [])
-    records = assess_claims(results(run.folder, languages=["de"]), PAPER)
-    decided = {r["id"]: r for r in records if r["verdict"] != "not measurable here"}
+    found = records(results(run.folder, languages=["de"]))
+    decided = {r["id"]: r for r in found if r["verdict"] != "not measurable here"}
     assert {r["language"] for r in decided.values()} == {"de"}
     assert all(r["beyond"] for r in decided.values())
     assert decided["whole_words_more"]["ours"] == pytest.approx(3 / 16)
     assert {"longer_pieces", "ratio_lower", "bpe_subset", "single_characters_more"} < set(decided)
     assert not {"og_discarded", "sage_only_word_initial", "frequency_sage_s"} & set(decided)
-    markdown = claims_markdown(records)
+    markdown = claims_markdown(found, TEMPLATE)
     rows = [line for line in markdown.splitlines() if line.startswith("| whole_words_more |")]
     assert [row.endswith("| beyond |") for row in rows] == [True, False]
     counts = next(line for line in markdown.splitlines() if line.startswith("| reproduced |"))
@@ -825,47 +825,53 @@ def test_texts_are_cut_to_one_length(run: Results):
 
 
 def test_claims_are_written_with_preset_and_origin(run: Results, tmp_path: Path):
-    files = {"json": tmp_path / "claims.json", "md": tmp_path / "claims.md"}
-    build_claims(dataclasses.replace(run, constructed=["mrpc"]), values=VALUES, **files)
-    records = json.loads(files["json"].read_bytes())
-    keys = [(r["id"], r["language"], r["tokenizer"]) for r in records]
+    forms = {"frame": "parquet", "json": "json", "md": "md"}
+    files = {name: tmp_path / f"claims.{ending}" for name, ending in forms.items()}
+    constructed = dataclasses.replace(run, constructed=["mrpc"])
+    build_claims(constructed, values=VALUES, template=TEMPLATE, **files)
+    found = json.loads(files["json"].read_bytes())
+    keys = [(r["id"], r["language"], r["tokenizer"]) for r in found]
     assert len(keys) == len(set(keys))
-    assert {r["preset"] for r in records if r["tokenizer"] == "sage"} == {"printed"}
-    assert {r["timing"] for r in records if r["id"].startswith("cost")} == {True}
-    assert all(r["reason"] for r in records if r["verdict"] == "not measurable here")
-    assert all(r["constructed"] for r in records if r["corpus"] == "mrpc")
+    assert {r["preset"] for r in found if r["tokenizer"] == "sage"} == {"printed"}
+    assert {r["timing"] for r in found if r["id"].startswith("cost")} == {True}
+    assert all(r["reason"] for r in found if r["verdict"] == "not measurable here")
+    assert all(r["constructed"] for r in found if r["corpus"] == "mrpc")
     (shown,) = re.findall(r"^\| reproduced \|[^|]*\| (\d+)", files["md"].read_text("utf-8"), re.M)
-    assert int(shown) == sum(r["constructed"] and r["verdict"] == "reproduced" for r in records)
+    assert int(shown) == sum(r["constructed"] and r["verdict"] == "reproduced" for r in found)
 
 
-def test_claims_resume_after_a_kill_with_the_tokenizer_that_was_begun(
-    with_controls: Results, tmp_path: Path, monkeypatch
-):
-    def build(folder: str, **resumed) -> bytes:
-        files = {"json": tmp_path / folder / "claims.json", "md": tmp_path / folder / "claims.md"}
-        build_claims(with_controls, values=VALUES, **files, **resumed)
-        return files["json"].read_bytes()
-
-    measured = []
-
-    def measure_until_killed(claim, case, measure=claims._measure):
-        measured.append((claim.id, case.language, case.tokenizer))
-        if len(measured) == 300:
-            raise KeyboardInterrupt
-        return measure(claim, case)
-
-    unbroken = build("one")
-    monkeypatch.setattr(claims, "_measure", measure_until_killed)
-    with pytest.raises(KeyboardInterrupt):
-        build("two", state_dir=tmp_path / "state")
-    assert build("two", state_dir=tmp_path / "state") == unbroken
-    again = [one for one, times in Counter(measured).items() if times > 1]
-    assert len({tokenizer for _, _, tokenizer in again}) == 1
+def test_a_vocabulary_is_a_row_whatever_its_role(with_controls: Results, tmp_path: Path):
+    shutil.copytree(
+        with_controls.vocabulary("en", "sage"), with_controls.vocabulary("en", "sage.seed2")
+    )
+    for corpus in ("train", "quora"):
+        shutil.copytree(
+            with_controls.analysis("en", corpus, "sage"),
+            with_controls.analysis("en", corpus, "sage.seed2"),
+        )
+    seeded = dataclasses.replace(with_controls, further_seeds={"sage": ["sage.seed2"]})
+    write_parquet(tmp_path / "claims.parquet", assess_claims(seeded, PAPER))
+    frame = read_claims_frame(tmp_path / "claims.parquet")
+    rows = frame[(frame["statement"] == "whole_words_more") & (frame["language"] == "en")]
+    shown = rows[["role", "tokenizer", "control", "seed", "value"]].astype(object)
+    assert shown.where(rows.notna(), None).values.tolist() == [
+        ["reading", "sage", None, None, 0.1875],
+        ["reading", "sage", None, 1, 0.1875],
+        ["reading", "sage", None, 2, 0.1875],
+        ["control", "frequency", "frequency", 1, 0.0],
+        ["control", "random", "random", 1, 0.1875],
+        ["control", "random.seed2", "random", 2, 0.0],
+        ["control", "random.seed3", "random", 3, 0.0],
+    ]
+    assert rows["verdict"].notna().tolist() == [True] + [False] * 6
+    assert rows["meets"].tolist()[3:] == [False, True, False, False]
 
 
 def test_markdown_keeps_a_bar_inside_its_cell(run: Results):
     record = {**record_of("og_discarded", run), "ours": "a | b"}
-    row = next(line for line in claims_markdown([record]).splitlines() if "og_discarded" in line)
+    row = next(
+        line for line in claims_markdown([record], TEMPLATE).splitlines() if "og_discarded" in line
+    )
     assert "a \\| b" in row
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from claim_samples import VALUES
 from latex_checks import widths_of
-from report_samples import record
+from report_samples import frame_of, record
 from reproduction.paper import controls
 from reproduction.paper.controls import table_controls
+from reproduction.parquet import write_parquet
 from table_files import markdown_rows, rows_of, text_of
 
 STYLE = Path(controls.__file__).parents[2] / "resources" / "style.mplstyle"
@@ -49,8 +49,8 @@ RECORDS = [
 
 @pytest.fixture
 def claims(tmp_path: Path) -> Path:
-    path = tmp_path / "claims.json"
-    path.write_text(json.dumps(RECORDS), encoding="utf-8")
+    path = tmp_path / "claims.parquet"
+    write_parquet(path, frame_of(RECORDS))
     return path
 
 
@@ -66,7 +66,7 @@ def test_the_table_sets_the_verdicts_beside_the_controls(claims: Path, outputs):
     assert rows[0] == [
         "SaGe-only pieces that start a word",
         "English",
-        "0.5",
+        "0.83",
         "0.300 (0.200 to 0.400) ✓",
         "0.1",
         "0.35 ✓",

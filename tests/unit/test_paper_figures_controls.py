@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from report_samples import VALUES, record
+from report_samples import VALUES, frame_of, record
 from reproduction.artefacts.registry import RESOURCES
 from reproduction.paper.figures_controls import figure_controls, points_of, read_shown, read_values
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 
 VOCABULARIES = {"random": "pruned at random", "zero": "SaGe without vectors", "sage": "SaGe"}
@@ -86,8 +86,8 @@ def test_values_are_read_from_the_claims_and_those_of_controls_once(tmp_path: Pa
         record("token_ratio", name, "reproduced", ours=1.25, low=1.2, high=1.3, **measured)
         for name in ("sage", "sage_released")
     )
-    path = tmp_path / "claims.json"
-    path.write_text(json.dumps([sage, {**released, "ours": None}]), encoding="utf-8")
+    path = tmp_path / "claims.parquet"
+    write_parquet(path, frame_of([{**sage, "seeds": [1.2, 1.3]}, {**released, "ours": None}]))
     rows = read_values(str(path))
     assert rows[["vocabulary", "value"]].values.tolist() == [
         ["sage", 1.25],

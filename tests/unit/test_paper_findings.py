@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from jinja2 import nodes
 
 import report_samples
 from claim_samples import PAPER, VALUES
-from report_samples import ROOT, record
+from report_samples import ROOT, frame_of, record
 from reproduction.paper.findings import (
     SUMMARY,
     Evidence,
@@ -24,6 +23,7 @@ from reproduction.paper.findings import (
     without_gaps,
 )
 from reproduction.paper.statements import Statement
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 
 TEMPLATE = ROOT / "workflow/report/findings.md.jinja"
@@ -330,7 +330,7 @@ def test_what_is_left_empty_goes():
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict:
-    (tmp_path / "claims.json").write_text(json.dumps(every_record()), encoding="utf-8")
+    write_parquet(tmp_path / "claims.parquet", frame_of(every_record()))
     measured = tmp_path / "table_tokenizers.csv"
     measured.write_text(
         "language,text,tokenizer,lines\nEnglish,Training corpus,BPE,1234\n", "utf-8"
@@ -338,7 +338,7 @@ def inputs(tmp_path: Path) -> dict:
     return {
         "md": tmp_path / "findings.md",
         "template": TEMPLATE,
-        "claims": tmp_path / "claims.json",
+        "claims": tmp_path / "claims.parquet",
         "tables": {"table_tokenizers": measured},
         "values": VALUES,
         "run": run(),

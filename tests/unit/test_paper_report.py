@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from claim_samples import PAPER
-from report_samples import record, run, settings, write_inputs
+from report_samples import record, run, settings, write_claims, write_inputs
 from reproduction.artefacts.registry import declarations
 from reproduction.paper import report
 from reproduction.paper.claims_page import show_test
@@ -82,7 +82,7 @@ def test_a_place_of_the_paper_stands_once(tmp_path: Path, inputs: dict):
         record(name, "sage", "reproduced", where=place)
         for name, place in (("first", "Table 4"), ("second", "Section 5"), ("third", "Table 4"))
     ]
-    inputs["claims_path"].write_text(json.dumps(apart), encoding="utf-8")
+    inputs |= write_claims(tmp_path, apart)
     build_report(tmp_path / "report.html", run=run(), **inputs)
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert re.findall(r"<h4>(Table 4|Section 5)</h4>", text) == ["Table 4", "Section 5"]
@@ -329,7 +329,7 @@ def test_the_p_value_of_a_paired_test_is_beside_ours(tmp_path: Path, inputs: dic
     assert show_test({"p_value": 0.0421}) == "p = 0.042"
     assert show_test({"p_value": 0.01, "p_adjusted": 0.03}) == "adjusted p = 0.030"
     tested = record("fifth", "sage", "reproduced", p_adjusted=0.0001, test="sign flips over lines")
-    (tmp_path / "claims.json").write_text(json.dumps([tested]), encoding="utf-8")
+    write_claims(tmp_path, [tested])
     build_report(tmp_path / "report.html", run=run(), **inputs)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "adjusted p < 0.001 (sign flips over lines)" in page.text

@@ -14,9 +14,9 @@ from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
+from reproduction.paper.claims_frame import read_records
 from reproduction.redraw import rebuild_report
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
@@ -147,7 +147,8 @@ def test_values_of_sage_and_of_all_controls_are_those_of_their_prunings(statemen
     initial = set(pd.read_parquet(REFERENCE / "intrinsic/prunings/en.parquet")["piece"])
     bpe = set((REFERENCE / "intrinsic/tokenizers/en/bpe/pieces.txt").read_text("utf-8").split())
     pruned = pruned_by("en")
-    records = read_json(REFERENCE / "intrinsic/frames/claims.json")
+    values = REFERENCE.parents[1] / "workflow/resources/paper_values.yaml"
+    records = read_records(REFERENCE / "intrinsic/frames/claims.parquet", values)
     records = [
         one
         for one in records

@@ -48,6 +48,7 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "tables/table_controls.csv",
         "tables/table_sequence.tex",
         "claims.json",
+        "claims.parquet",
         "claims.md",
         "findings.md",
         "report.html",

@@ -68,7 +68,7 @@ def rebuild_report(folder: Path, output: Path) -> None:
         corpora={},
         paper=RESOURCES / "paper_values.yaml",
         template=TEMPLATE,
-        claims_path=folder / "frames/claims.json",
+        claims_path=folder / "frames/claims.parquet",
         findings=folder / "findings.md",
     )
     shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it

@@ -1,7 +1,7 @@
 # The paper's statements with verdicts, an article and a page on them, and reference results for git.
 #
 # In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
-# Out:   claims.json, claims.md; findings.md; report.html, self-contained;
+# Out:   claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
 #        results/reference/{intrinsic,lm}/
 # Steps: judge every claim for each SaGe tokenizer and language; write what was found as an article;
 #        lay all of it out as one page; copy what is small, with its provenance, for others to compare
@@ -55,7 +55,9 @@ rule build_claims:
         predictions=run.score_files(run.tasks, "predictions.parquet"),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
+        template=report_file("claims.md.jinja"),
     output:
+        frame=result("claims.parquet"),
         json=result("claims.json"),
         md=in_report("claims.md", "Claims"),
     log:
@@ -70,7 +72,6 @@ rule build_claims:
     params:
         run=claims_run(run),
         texts=texts(run),
-        state_dir=state("claims"),
         # For `snakemake --report`. What depends on the output is not compared with the last run's.
         caption=lambda wildcards, output: caption("build_claims"),
         code=code_of("build_claims.py"),
@@ -83,7 +84,7 @@ rule findings:
     as well, what cannot be said. Every number in it is taken by name from the claims or a table.
     """
     input:
-        claims=result("claims.json"),
+        claims=result("claims.parquet"),
         tables=artefact_files(run, FINDINGS_TABLES, "csv"),
         figures=artefact_files(run, FINDINGS_FIGURES),
         descriptions=DESCRIPTIONS,
@@ -116,7 +117,7 @@ rule findings:
 # What a run says of the paper; one without the paper's languages says nothing of it.
 OF_PAPER = {
     name: result(file)
-    for name, file in {"claims_path": "claims.json", "findings": "findings.md"}.items()
+    for name, file in {"claims_path": "claims.parquet", "findings": "findings.md"}.items()
     if run.reproduces
 }
 # Languages of which the playground has no sentences but those of the run's own text.

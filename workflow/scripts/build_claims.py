@@ -11,8 +11,6 @@ with job(snakemake):
     build_claims(
         Results(**snakemake.params.run, paper_texts=printed),
         values=snakemake.input.paper,
-        inputs=snakemake.input,
-        state_dir=snakemake.params.state_dir,
-        code=snakemake.params.code,
+        template=snakemake.input.template,
         **snakemake.output,
     )

@@ -134,7 +134,7 @@ declare(
         "languages": lambda run: language_titles(run, run.languages),
     },
     reads={
-        "claims": Read("claims.json", whole="paper.figures_controls.read_values"),
+        "claims": Read("claims.parquet", whole="paper.figures_controls.read_values"),
         "shown": Read(paper_values, whole="paper.figures_controls.read_shown"),
     },
 )

@@ -232,7 +232,7 @@ declare(
         "languages": lambda run: language_titles(run, run.languages),
     },
     notes=lambda run, presets: [presets, _pretraining_note(run)],
-    reads={"claims": "claims.json", "values": paper_values},
+    reads={"claims": "claims.parquet", "values": paper_values},
 )
 declare(
     "table_overlap",

@@ -1,10 +1,10 @@
 """Every statement of the paper beside the measurement of a run, with a verdict.
 
 The statements are data (`paper_values.yaml`), the rule of the verdicts is in `statements`, and the
-measures in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
+measures in `measures_texts` and `measures_models`. A claim gets a verdict for each SaGe
 tokenizer of the run and each language that the paper's statement covers. Statements that could be
 made of any language (`any_language`) are measured for the run's other languages too, and marked
-`beyond`.
+`beyond`. `claims_frame` has the form of the result.
 """
 
 from __future__ import annotations
@@ -12,12 +12,23 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from reproduction.analysis.stats import adjust
+from reproduction.paper.claims_frame import (
+    BASELINE_ROLE,
+    CONTROL,
+    READING,
+    claims_frame,
+    records_of,
+    value_or_words,
+    with_vocabularies,
+)
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
@@ -26,60 +37,55 @@ from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
 from reproduction.paper.notes import scope_note
 from reproduction.paper.statements import (
     NOT_MEASURABLE,
-    REPRODUCED,
     Statement,
     meets,
     read_claims,
     verdict_of,
 )
-from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
+from reproduction.parquet import write_parquet
+from sagevocab.state import write_json, write_text
 
 log = logging.getLogger(__name__)
 
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
-# What a record has of its statement.
-_STATED = ("id", "where", "statement", "paper")
-_NOTHING_KEPT = ResumableState(None, "")
 
 
 def build_claims(
     run: Results,
     *,
     values: Path | str,
+    template: Path | str,
+    frame: Path | str,
     json: Path | str,
     md: Path | str,
-    inputs: Sequence[Path | str] = (),
-    state_dir: Path | str | None = None,
-    code: str = "",
 ) -> None:
-    """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
+    """Measure every claim of `values` (`paper_values.yaml`) on a run; write it in three forms.
 
-    state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
-
-    json: a list of records: id, where, statement, paper, ours, low, high, interval
-    (what is resampled: lines, pieces, examples, examples and seeds or null), test, p_value,
-    p_adjusted (Holm over the family), family, beyond (the paper does not say it of this language),
-    verdict, reason, meets (the value alone is what the statement asks for), controls (control ->
-    the same, measured on each of its seeds), met_by (control -> how many of its seeds meet the
-    statement), group (statements of one measure), definition (no pruning can break the
-    statement), variant (another reading of a statement that is there already),
-    failed_premise (the claim that it rests on, where that is not reproduced), corpus, text,
-    language, tokenizer, preset, seed (the run's), seeds (what each seed of the
-    tokenizer gives, where it has several), left_out (pieces too rare to have a ratio), constructed
-    (the examples of its task are), timing (the number comes from clocks, so it differs between
-    equal runs).
+    Args:
+        run: what was measured, and where it is.
+        values: the paper's statements.
+        template: of the page.
+        frame: for the frame, `claims_frame` has its columns.
+        json: for the list of all verdicts. A record has id, where, statement, paper, ours, low,
+            high, interval (what is resampled), test, p_value, p_adjusted, family, verdict, reason,
+            meets, group (statements of one measure), definition, variant, failed_premise (the claim
+            that it rests on, where that is not reproduced), corpus, text, language, beyond (the
+            paper does not say it of this language), tokenizer, preset, seed (the run's), left_out,
+            constructed, timing (the number comes from clocks, so it differs between equal runs).
+        md: for the page.
 
     Raises:
-        UserError: `values` names a measure or a rule that does not exist, or an artefact that the
-            run's settings promise is missing or damaged.
+        UserError: `values` names a measure that does not exist, or an artefact that the run's
+            settings promise is missing or damaged.
     """
-    files = [Path(path) for path in sorted(map(str, inputs))]
-    mark = fingerprint(code, asdict(run), Path(values), *files) if state_dir else ""
-    records = assess_claims(run, read_claims(values), ResumableState(state_dir, mark))
+    known = read_claims(values)
+    found = assess_claims(run, known)
+    records = records_of(found, known["claims"])
+    write_parquet(frame, found)
     write_json(json, records)
     note = scope_note(run.budget) if run.budget else ""
-    write_text(md, claims_markdown(records, note))
+    write_text(md, claims_markdown(with_vocabularies(records, found), template, note))
     log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
 
 
@@ -88,27 +94,12 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    on_controls: control -> the claim measured on each of its seeds.
     """
 
     claim: Statement
     case: Case
     measured: Measurement | None
     reason: str | None
-    on_controls: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
-
-    @property
-    def controls(self) -> dict[str, list[float | str]]:
-        """Control -> what each of its seeds gives."""
-        return {name: [one.ours for one in seeds] for name, seeds in self.on_controls.items()}
-
-    @property
-    def met_by(self) -> dict[str, int]:
-        """Control -> how many of its seeds are what the claim asks for."""
-        return {
-            name: sum(meets(self.claim, one) for one in seeds)
-            for name, seeds in self.on_controls.items()
-        }
 
     @property
     def beyond(self) -> bool:
@@ -124,86 +115,88 @@ class Assessment:
         return BEYOND if self.beyond else self.claim.measured_by.family
 
 
-def assess_claims(
-    run: Results, values: Mapping[str, Any], state: ResumableState = _NOTHING_KEPT
-) -> list[dict[str, Any]]:
-    """Return the records of all claims, in the paper's order.
-
-    state: keeps the measurements of each tokenizer in each language, and of each control.
-    """
+def assess_claims(run: Results, values: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the frame of all claims, in the paper's order; rows of controls stand last."""
     cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
-    measured: dict[int, Assessment] = {}
     # What is counted under one tokenizer is in memory while its claims need it.
-    for language, tokenizer in dict.fromkeys((case.language, case.tokenizer) for _, case in cases):
-        log.info("claims on %s%s", f"{language}, " if language else "", tokenizer)
-        numbers = [
-            number
-            for number, (_, case) in enumerate(cases)
-            if (case.language, case.tokenizer) == (language, tokenizer)
-        ]
-        found = _measure_all(
-            [cases[number] for number in numbers], state, f"{language}.{tokenizer}"
-        )
-        measured.update(zip(numbers, found, strict=True))
+    places = [(case.language, case.tokenizer) for _, case in cases]
+    order = {place: number for number, place in enumerate(dict.fromkeys(places))}
+    by_place = sorted(range(len(cases)), key=lambda number: order[places[number]])
+    measured = {number: _measure(*cases[number]) for number in by_place}
     assessments = [measured[number] for number in range(len(cases))]
     _adjust(assessments, values["claims"])
-    controls = _measure_controls(run, values, state)
-    for assessment in assessments:
-        key = (assessment.claim.id, assessment.case.language)
-        if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
-            assessment.on_controls = controls.get(key, {})
-    records = [_record(assessment) for assessment in assessments]
-    verdicts = {(one["id"], one["language"], one["tokenizer"]): one["verdict"] for one in records}
-    for record, assessment in zip(records, assessments, strict=True):
-        premise = assessment.claim.premise
-        verdict = verdicts.get((premise, record["language"], record["tokenizer"]), NOT_MEASURABLE)
-        record["failed_premise"] = None if verdict in (REPRODUCED, NOT_MEASURABLE) else premise
-    return records
+    rows = [row for assessment in assessments for row in _rows(assessment)]
+    return claims_frame([*rows, *_control_rows(run, values)])
 
 
-def _measure_all(
-    cases: Sequence[tuple[Statement, Case]], state: ResumableState, kept_as: str
-) -> list[Assessment]:
-    """Measure claims, or take what a job that was killed has measured of them."""
-    kept = state.load_json(kept_as)
-    if kept is None:
-        found = [_measure(claim, case) for claim, case in cases]
-        kept = [(one.measured and asdict(one.measured), one.reason) for one in found]
-        state.save_json(kept_as, kept)
-        return found
-    return [
-        Assessment(claim, case, measured and _restored(measured), reason)
-        for (claim, case), (measured, reason) in zip(cases, kept, strict=True)
-    ]
+def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
+    """Yield the row with a verdict, and one for each seed where there are several."""
+    claim, case, measured = assessment.claim, assessment.case, assessment.measured
+    is_decided = measured is not None and not assessment.reason
+    role = BASELINE_ROLE if case.tokenizer == BASELINE else READING
+    yield {
+        **_place(claim, case, role),
+        **(_numbers(measured) if measured else {}),
+        "text": case.text,
+        "preset": case.run.tokenizers.get(case.tokenizer),
+        "family": assessment.family,
+        "meets": meets(claim, measured) if is_decided else None,
+        "verdict": verdict_of(claim, measured) if is_decided else NOT_MEASURABLE,
+        "reason": assessment.reason,
+        "beyond": assessment.beyond,
+        "constructed": case.constructed,
+        "run_seed": case.run.seed,
+    }
+    for seed, ours in enumerate(measured.seeds if measured else (), start=1):
+        yield {**_place(claim, case, role), **value_or_words(ours), "seed": seed}
 
 
-def _restored(measured: Mapping[str, Any]) -> Measurement:
-    return Measurement(**{**measured, "seeds": tuple(measured["seeds"])})
-
-
-def _measure_controls(
-    run: Results, values: Mapping[str, Any], state: ResumableState
-) -> dict[tuple[str, str | None], dict[str, list[Measurement]]]:
-    """Measure the claims about SaGe on the controls: id and language -> control -> seeds.
+def _control_rows(run: Results, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the claims about SaGe on the controls, in the order of the claims.
 
     Vocabulary by vocabulary: what is counted under one is in memory while its claims need it.
     """
     claims = [claim for claim in values["claims"] if claim.has_controls]
-    found: dict[tuple[str, str | None], dict[str, list[Measurement]]] = {}
-    vocabularies = [(control, name) for control, seeds in run.controls.items() for name in seeds]
-    for number, (control, name) in enumerate(vocabularies, start=1):
-        log.info("claims on %s, %d of %d controls", name, number, len(vocabularies))
-        cases = [
-            (claim, Case(run, language, claim.corpus, name, values, alone=True))
-            for claim in claims
-            for language in _languages(claim, run)
-        ]
-        for one in _measure_all(cases, state, name):
-            if one.measured:
-                key = (one.claim.id, one.case.language)
-                of_seeds = found.setdefault(key, {}).setdefault(control, [])
-                of_seeds.append(one.measured)
-    return found
+    seeds: Counter[tuple] = Counter()
+    rows = []
+    for number, claim, language, control, name in _on_controls(claims, run):
+        case = Case(run, language, claim.corpus, name, values, alone=True)
+        measured = _measure(claim, case).measured
+        if measured is None:
+            continue
+        family = (claim.id, language, control)
+        seeds[family] += 1
+        row = {
+            **_place(claim, case, CONTROL),
+            **value_or_words(measured.ours),
+            "control": control,
+            "seed": seeds[family],
+            "meets": meets(claim, measured),
+        }
+        rows.append((number, row))
+    return [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
+
+
+def _on_controls(
+    claims: Sequence[Statement], run: Results
+) -> Iterator[tuple[int, Statement, str | None, str, str]]:
+    """Yield each claim in each language with each control and its vocabulary."""
+    for control, vocabularies in run.controls.items():
+        for name in vocabularies:
+            log.info("claims on %s", name)
+            for number, claim in enumerate(claims):
+                for language in _languages(claim, run):
+                    yield number, claim, language, control, name
+
+
+def _place(claim: Statement, case: Case, role: str) -> dict[str, Any]:
+    return {
+        "statement": claim.id,
+        "language": case.language,
+        "corpus": case.corpus,
+        "tokenizer": case.tokenizer,
+        "role": role,
+    }
 
 
 def _cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterator[Case]:
@@ -263,33 +256,6 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> N
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
-def _record(assessment: Assessment) -> dict[str, Any]:
-    claim, case, measured = assessment.claim, assessment.case, assessment.measured
-    decided = measured is not None and not assessment.reason
-    return {
-        **{key: getattr(claim, key) for key in _STATED},
-        **_numbers(measured),
-        "family": assessment.family,
-        "beyond": assessment.beyond,
-        "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
-        "reason": assessment.reason,
-        "meets": meets(claim, measured) if decided else None,
-        "controls": assessment.controls,
-        "met_by": assessment.met_by,
-        "group": claim.group,
-        "definition": claim.uncounted == "definition",
-        "variant": claim.uncounted == "variant",
-        "corpus": case.corpus,
-        "text": case.text,
-        "language": case.language,
-        "tokenizer": case.tokenizer,
-        "preset": case.run.tokenizers.get(case.tokenizer),
-        "seed": case.run.seed,
-        "constructed": case.constructed,
-        "timing": claim.is_timing,
-    }
-
-
 def _objection(claim: Statement, case: Case) -> str | None:
     """Return why a measured number can't be compared with the paper's; None if it can."""
     if claim.objection:
@@ -314,23 +280,15 @@ def _other_budget(case: Case) -> str | None:
     return None
 
 
-def _numbers(measured: Measurement | None) -> dict[str, Any]:
-    known = asdict(measured or Measurement(ours=None))
-    known["interval"] = known["unit"]
-    known["seeds"] = list(known["seeds"])
-    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted", "seeds")
-    names += ("left_out",)
-    return {name: None if _is_nan(known[name]) else known[name] for name in names}
+def _numbers(measured: Measurement) -> dict[str, Any]:
+    known = asdict(measured)
+    names = ("low", "high", "test", "p_value", "p_adjusted", "left_out")
+    return {
+        **value_or_words(measured.ours),
+        **{name: None if _is_nan(known[name]) else known[name] for name in names},
+        "interval": measured.unit,
+    }
 
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[str, Any]]:
-    """Return the records of `claims.json` on some tokenizers.
-
-    Raises:
-        UserError: the file is missing or damaged.
-    """
-    return [record for record in read_json(claims) if record["tokenizer"] in tokenizers]

@@ -5,84 +5,76 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import jinja2
 
 from reproduction.paper.formats import NOTHING, number, p_value
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import VERDICTS
-from reproduction.paper.table import markdown_table
-from reproduction.paper.tally import RANDOM, count_verdicts, numbers, share_met, tally
+from reproduction.paper.tally import (
+    RANDOM,
+    count_by_reading,
+    count_verdicts,
+    numbers,
+    share_met,
+    tally,
+)
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
-def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str:
+def claims_markdown(
+    records: Sequence[Mapping[str, Any]], template: Path | str, note: str = ""
+) -> str:
     """Return the claims as Markdown: counts on top, then a table for each verdict.
 
-    note: a paragraph above them, of the models' budget.
+    Args:
+        records: with seeds and controls, see `claims_frame.with_vocabularies`.
+        template: `claims.md.jinja`.
+        note: a paragraph above them, of the models' budget.
     """
-    lines = ["# The paper's claims, and what this run says of them", ""]
-    lines += [
-        "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
-        "tokenizers, by Holm over its family. *Measure*: what several statements share, on other "
-        "windows, texts or languages. *Random*: the same of vocabularies pruned at random, "
-        "mean and lowest to highest; *met by*: the controls whose values are what the statement "
-        "asks for. *Constructed*: the examples of its task are made of other text by a rule. "
-        "*Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the paper does "
-        "not say it of this language. *Variant*: another reading of a statement that is counted "
-        "already. Variants, and what is true of any pruning, are not counted.",
-        "",
-        *([note, ""] if note else []),
-    ]
-    heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
-    counts = count_verdicts(records).items()
-    rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
-    lines += markdown_table(heads, rows, "lrrr")
-    lines += _tally(records)
-    for verdict in VERDICTS:
-        chosen = [record for record in records if record["verdict"] == verdict]
-        lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
-        claims = [[*_columns(record).values()] for record in chosen]
-        lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
-    lines += ["", *_rules(records)]
-    return "\n".join(lines) + "\n"
-
-
-def _tally(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how many statements each vocabulary meets by its value; nothing without controls."""
-    counted = tally(records)
-    heads = ["meets", f"of {counted.statements} statements", f"of {counted.groups} measures"]
-    rows = [[name, f"{met:.1f}", f"{of_groups:.1f}"] for name, met, of_groups in counted.met]
-    note = (
-        "The values alone are held against the statements here, of SaGe as of controls: those on "
-        "real data and in the paper's languages that all could be measured on. Of a control's "
-        "seeds it is the mean. Statements of one measure, on several windows, texts and languages, "
-        "count 1 together."
+    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return ["", *markdown_table(heads, rows, "lrr"), "", note] if rows else []
-
-
-def _columns(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the cells of a claim, by heading."""
-    name, preset = record["tokenizer"], record["preset"]
-    cells = {
-        "claim": record["id"],
-        "measure": record["group"] or "",
-        "where": record["where"],
-        "statement": record["statement"],
-        "paper": show_value(record["paper"]),
-        "ours": show_ours(record),
-        "over": record["interval"] or "",
-        "p": show_p_value(record),
-        "random": show_control(record),
-        "met by": show_met_by(record),
-        "tokenizer": f"{name} ({preset})" if preset else name,
-        "text": record["text"],
-        "notes": show_notes(record),
+    environment.filters |= {
+        "cell": lambda text: text.replace("|", "\\|"),
+        "value": show_value,
+        "ours": show_ours,
+        "p_value": show_p_value,
+        "control": show_control,
+        "met_by": show_met_by,
+        "tokenizer": _show_tokenizer,
+        "notes": show_notes,
     }
-    return {name: cell.replace("|", "\\|") for name, cell in cells.items()}
+    tested = Counter((record["tokenizer"], record["family"]) for record in records)
+    return environment.get_template(Path(template).name).render(
+        records=records,
+        note=note,
+        verdicts=VERDICTS,
+        counts=count_verdicts(records),
+        readings=count_by_reading(records),
+        tallied=tally(records),
+        significant=SIGNIFICANT,
+        families=FAMILIES,
+        tested={
+            family: [f"{name} {count}" for (name, of), count in tested.items() if of == family]
+            for family in FAMILIES
+        },
+        tests=sorted({record["test"] for record in records if record["test"]}),
+    )
+
+
+def _show_tokenizer(record: Mapping[str, Any]) -> str:
+    name, preset = record["tokenizer"], record["preset"]
+    return f"{name} ({preset})" if preset else name
 
 
 def show_value(value: Any) -> str:
@@ -178,29 +170,3 @@ def show_notes(record: Mapping[str, Any]) -> str:
         "timed" if record["timing"] else "",
     ]
     return "; ".join(mark for mark in marks if mark)
-
-
-def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    tested = Counter((record["tokenizer"], record["family"]) for record in records)
-    lines = [
-        "## Rules",
-        "",
-        "Written down before any value was looked at, but for those that "
-        "docs/appendix/statistics.md names. "
-        "Each statement has a target in `paper_values.yaml`. Reproduced: the value, or the whole "
-        "interval where the paper says it in words, lies in the target, and the test, if any, is "
-        "significant. Undecided: the interval reaches into the target. Same direction: SaGe "
-        "against BPE has the sign that the paper states.",
-        "",
-        "A narrow interval around the paper's value reproduces it, too; a range needs an interval "
-        "without 0; where all cases are counted, the value decides; words are reproduced if they "
-        "come out as printed. A test is significant if "
-        f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
-        "",
-    ]
-    for family, meaning in FAMILIES.items():
-        counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
-        lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
-    names = sorted({record["test"] for record in records if record["test"]})
-    lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
-    return lines

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from reproduction.paper.claims import read_records
+from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import SIGNS, show_control, show_ours, show_value
 from reproduction.paper.formats import NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
@@ -68,7 +68,7 @@ def table_controls(
 ) -> Table:
     """Return the main statements: paper, controls, and each SaGe tokenizer with its verdict.
 
-    claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
+    claims: `claims.parquet`. values: `paper_values.yaml`. labels, controls, languages: SaGe
     tokenizers, controls, languages, and their titles. without_contexts: SaGe tokenizer -> the
     controls that are it without its contexts, and come before it. The CSV has all statements
     that the controls are measured by, and the main ones.
@@ -76,7 +76,7 @@ def table_controls(
     Raises:
         UserError: `claims` is missing or damaged.
     """
-    records, headlines = read_records(claims, labels), read_headlines(values)
+    records, headlines = read_records(claims, values, labels), read_headlines(values)
     measured = [
         {name: record.get(name) for name in _COLUMNS} | _spread(record)
         for record in records

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from reproduction.paper.claims_frame import CONTROL, read_claims_frame
 from reproduction.paper.statements import read_claims
 from reproduction.paper.style import (
     Files,
@@ -23,14 +23,12 @@ from reproduction.paper.style import (
     tokenizer_styles,
 )
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
 
 # What a reader can take in at a glance; `table_controls` has all main statements.
 SHOWN = (
     *("sage_only_word_initial", "bpe_only_word_initial", "bpe_only_short", "words_of_5_more"),
     *("token_ratio", "ratio_lower"),
 )
-READING, CONTROL = "reading", "control"  # roles of a vocabulary
 _PAPER = "the paper's value"
 _ACROSS = 2  # panels side by side
 _LANE = 0.085  # inches of a vocabulary in a panel
@@ -61,29 +59,19 @@ def read_shown(values: str) -> dict[str, tuple[str, Any]]:
 def read_values(claims: str) -> pd.DataFrame:
     """Return what vocabularies give of each statement, a row a vocabulary.
 
-    Columns: statement, language, role (`READING` or `CONTROL`), vocabulary, seed (<NA>: all of
+    Columns: statement, language, role (as in `claims_frame`), vocabulary, seed (<NA>: all of
     them together), value, low and high (NaN: no interval).
 
     Raises:
-        UserError: `claims`, which is `claims.json`, is missing or damaged.
+        UserError: `claims`, which is `claims.parquet`, is missing or damaged.
     """
-    rows = [row for record in read_json(claims) for row in _rows(record)]
-    frame = pd.DataFrame(rows).astype({"seed": "Int64"})
-    # Records of several readings repeat the controls of a statement.
-    return frame.drop_duplicates(["statement", "language", "role", "vocabulary", "seed"])
-
-
-def _rows(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    place = {"statement": record["id"], "language": record["language"]}
-    ends = {name: record[name] for name in ("low", "high")}
-    if isinstance(record["ours"], int | float):
-        reading = {"role": READING, "vocabulary": record["tokenizer"], "seed": pd.NA}
-        yield {**place, **reading, "value": record["ours"], **ends}
-    for name, values in record["controls"].items():
-        for seed, value in enumerate(values, start=1):
-            if not isinstance(value, str):
-                control = {"role": CONTROL, "vocabulary": name, "seed": seed}
-                yield {**place, **control, "value": value, "low": np.nan, "high": np.nan}
+    frame = read_claims_frame(claims)
+    is_alone = (frame["role"] != CONTROL) & frame["seed"].notna()
+    frame = frame[frame["value"].notna() & ~is_alone]
+    vocabulary = frame["control"].fillna(frame["tokenizer"])
+    columns = ["statement", "language", "role", "vocabulary", "seed", "value", "low", "high"]
+    numbers = dict.fromkeys(("value", "low", "high"), "float64")
+    return frame.assign(vocabulary=vocabulary)[columns].astype(numbers)
 
 
 def figure_controls(

@@ -18,6 +18,7 @@ from typing import Any
 
 import jinja2
 
+from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
     show_control,
@@ -30,7 +31,7 @@ from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
-from sagevocab.state import read_json, write_text
+from sagevocab.state import write_text
 
 Row = Mapping[str, Any]
 
@@ -66,7 +67,7 @@ def build_findings(
 ) -> None:
     """Write the findings as Markdown.
 
-    claims: `claims.json`. tables: target -> its CSV. values: `paper_values.yaml`. run: name,
+    claims: `claims.parquet`. tables: target -> its CSV. values: `paper_values.yaml`. run: name,
     labels and presets (by tokenizer), names (of languages), languages, constructed (tasks) and
     settings. texts: name, language, corpus, title, paper (the paper's own text) and in_paper
     (whether it is that one) of each text. figures: targets of the figures to show.
@@ -75,7 +76,7 @@ def build_findings(
         UserError: an input is missing or damaged.
     """
     evidence = Evidence(
-        read_json(claims),
+        read_records(claims, values),
         {name: read_csv(path) for name, path in tables.items()},
         read_claims(values),
         run,
@@ -96,8 +97,8 @@ def section(markdown: str, title: str) -> str:
 class Evidence:
     """What a run found, by name.
 
-    records: `claims.json`. tables: target -> rows of its CSV. values: `paper_values.yaml`, its
-    claims written out. run: as for `build_findings`.
+    records: of claims, with seeds and controls. tables: target -> rows of its CSV. values:
+    `paper_values.yaml`, its claims written out. run: as for `build_findings`.
     """
 
     records: Sequence[Row]

@@ -25,6 +25,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from reproduction.job import git_commit, package_versions
+from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
     show_control,
@@ -42,7 +43,7 @@ from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import count_verdicts
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.state import read_json, write_text
+from sagevocab.state import write_text
 
 log = logging.getLogger(__name__)
 
@@ -98,16 +99,17 @@ def build_report(
     forms beside them; captions: target -> reStructuredText. vocabularies: language -> tokenizer ->
     its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
-    claims_path, findings: of a reproduction: the claims, and `findings.md`, whose summary opens the
-    page. measured: of another run: csv of `table_tokenizers`.
+    claims_path, findings: of a reproduction: `claims.parquet`, and `findings.md`, whose summary
+    opens the page. measured: of another run: csv of `table_tokenizers`.
 
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values = read_paper_values(paper)
-    content = (
-        _of_texts(run, measured) if measured else _of_paper(run, values, claims_path, findings)
-    )
+    if measured:
+        content = _of_texts(run, measured)
+    else:
+        content = _of_paper(run, values, read_records(claims_path, paper), findings)
     environment = _environment(template)
     folder = Path(output).parent
     titles = {name: artefact_title(name, run["names"]) for name in (*figures, *tables)}
@@ -180,11 +182,11 @@ def build_playground(
 def _of_paper(
     run: Mapping[str, Any],
     values: Mapping[str, Any],
-    claims_path: Path | str,
+    records: Sequence[Mapping[str, Any]],
     findings: Path | str,
 ) -> dict[str, Any]:
     """Return what the page of a reproduction says of the paper."""
-    claims = _claims(read_json(claims_path))
+    claims = _claims(records)
     names = (*run["labels"], *claims["counts"])
     return {
         **claims,

@@ -40,6 +40,20 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
     return counts
 
 
+def count_by_reading(records: Sequence[Record]) -> dict[str, dict[str, int]]:
+    """Return reading of SaGe -> verdict -> number of the paper's statements on real data."""
+    readings = dict.fromkeys(record["tokenizer"] for record in records if record["preset"])
+    return {
+        name: {
+            verdict: count["real"]
+            for verdict, count in count_verdicts(
+                [record for record in records if record["tokenizer"] == name]
+            ).items()
+        }
+        for name in readings
+    }
+
+
 def origin_of(record: Mapping[str, Any]) -> str | None:
     """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
 
@@ -70,7 +84,7 @@ class Tally:
 def tally(records: Sequence[Record]) -> Tally:
     """Count what SaGe's tokenizers and the controls meet of the paper's statements on real data.
 
-    records: of SaGe's tokenizers, as in `claims.json`. Statements that are no numbers are left out.
+    records: of SaGe's tokenizers, with controls. Statements that are no numbers are left out.
     """
     numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["ours"], str)]
     rows: dict[tuple[str, str | None], dict[str, float]] = {}

@@ -1,0 +1,178 @@
+"""Claims as a tidy frame: a row for each vocabulary that a statement is measured on.
+
+`claims.parquet` has it. Controls and single seeds have rows as SaGe and BPE have. A row of all
+seeds of a reading together, or of BPE, has a verdict too. Its columns:
+
+- statement (id), language, corpus, text (its title), tokenizer, preset;
+- role: reading (of SaGe), baseline (BPE) or control; control: its family, one name for all seeds;
+- seed: 1, 2, ... within a reading or a family; missing in rows of all seeds together;
+- value, or words where the measurement is no number; low, high: 95 % interval; interval: what is
+  resampled; test, p_value, p_adjusted (Holm), family: of the test between tokenizers;
+- left_out: pieces too rare to have a ratio; meets: whether the value alone lies in the target;
+- verdict, reason (why there is none); beyond: the paper does not say it of the language;
+  constructed: the examples are; run_seed: the seed of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reproduction.paper.formats import rounded
+from reproduction.paper.inputs import BASELINE
+from reproduction.paper.statements import NOT_MEASURABLE, REPRODUCED, Statement, read_claims
+from reproduction.parquet import read_parquet
+
+READING, BASELINE_ROLE, CONTROL = "reading", "baseline", "control"
+
+_TEXT, _NUMBER, _COUNT, _FLAG = "string", "Float64", "Int64", "boolean"
+COLUMNS = {
+    **dict.fromkeys(("statement", "language", "corpus", "text", "tokenizer", "preset"), _TEXT),
+    **dict.fromkeys(("role", "control"), _TEXT),
+    "seed": _COUNT,
+    "value": _NUMBER,
+    "words": _TEXT,
+    **dict.fromkeys(("low", "high"), _NUMBER),
+    **dict.fromkeys(("interval", "test"), _TEXT),
+    **dict.fromkeys(("p_value", "p_adjusted"), _NUMBER),
+    "family": _TEXT,
+    "left_out": _COUNT,
+    "meets": _FLAG,
+    **dict.fromkeys(("verdict", "reason"), _TEXT),
+    **dict.fromkeys(("beyond", "constructed"), _FLAG),
+    "run_seed": _COUNT,
+}
+# What a record of `claims.json` has of its row, beside what it has of its statement.
+_OF_ROW = (
+    *("corpus", "text", "language", "tokenizer", "preset", "low", "high", "interval", "test"),
+    *("p_value", "p_adjusted", "family", "left_out", "meets", "verdict", "reason"),
+    *("beyond", "constructed"),
+)
+
+Record = dict[str, Any]
+
+
+def claims_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return rows as the frame, numbers to ten significant digits; what a row lacks is missing."""
+    frame = pd.DataFrame(
+        [{name: rounded(value) for name, value in row.items()} for row in rows],
+        columns=list(COLUMNS),
+    )
+    return frame.astype(object).where(frame.notna(), None).astype(COLUMNS)
+
+
+def value_or_words(ours: float | str | None) -> Record:
+    """Return the columns of what was measured, a number or words."""
+    is_text = isinstance(ours, str)
+    number = None if ours is None or is_text else float(ours)
+    return {"value": number, "words": ours if is_text else None}
+
+
+def read_claims_frame(path: Path | str) -> pd.DataFrame:
+    """Return the frame of `claims.parquet`.
+
+    Raises:
+        UserError: the file is missing or damaged.
+    """
+    return read_parquet(path, list(COLUMNS)).astype(COLUMNS)
+
+
+def records_of(frame: pd.DataFrame, statements: Sequence[Statement]) -> list[Record]:
+    """Return the records of `claims.json`: every verdict, with its statement and its numbers."""
+    known = {statement.id: statement for statement in statements}
+    rows = _rows(frame[frame["verdict"].notna()])
+    verdicts = {_place(row): row["verdict"] for row in rows}
+    return [_record(row, known[row["statement"]], verdicts) for row in rows]
+
+
+def with_vocabularies(records: Sequence[Record], frame: pd.DataFrame) -> list[Record]:
+    """Return records with what each seed and each control gives, for pages and tables.
+
+    seeds: values of the tokenizer's seeds, where it has several. controls: family -> value of each
+    seed. met_by: family -> how many seeds give what the statement says.
+    """
+    alone = frame[frame["seed"].notna()]
+    seeds = _values_by(alone[alone["role"] == READING], ["statement", "language", "tokenizer"])
+    families = alone[alone["role"] == CONTROL]
+    controls = _nested(_values_by(families, ["statement", "language", "control"]))
+    flags = families.groupby(["statement", "language", "control"], sort=False, dropna=False)
+    met = _nested({key: int(count) for key, count in flags["meets"].sum().items()})
+    full = []
+    for record in records:
+        place = (record["id"], record["language"])
+        beside = place if record["tokenizer"] != BASELINE else None  # controls are for SaGe
+        full.append(
+            {
+                **record,
+                "seeds": seeds.get((*place, record["tokenizer"]), []),
+                "controls": controls.get(beside, {}),
+                "met_by": met.get(beside, {}),
+            }
+        )
+    return full
+
+
+def read_records(
+    claims: Path | str, values: Path | str, tokenizers: Collection[str] | None = None
+) -> list[Record]:
+    """Return the records of some tokenizers, by default of all, with seeds and controls.
+
+    claims: `claims.parquet`. values: `paper_values.yaml`.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    frame = read_claims_frame(claims)
+    records = with_vocabularies(records_of(frame, read_claims(values)["claims"]), frame)
+    return [one for one in records if tokenizers is None or one["tokenizer"] in tokenizers]
+
+
+def _rows(frame: pd.DataFrame) -> list[Record]:
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, str | None, str]:
+    return row["statement"], row["language"], row["tokenizer"]
+
+
+def _measured(row: Mapping[str, Any]) -> float | str | None:
+    return row["value"] if row["words"] is None else row["words"]
+
+
+def _record(row: Record, statement: Statement, verdicts: Mapping[tuple, str]) -> Record:
+    of_premise = (statement.premise, row["language"], row["tokenizer"])
+    holds = verdicts.get(of_premise, NOT_MEASURABLE) in (REPRODUCED, NOT_MEASURABLE)
+    return {
+        **{key: row[key] for key in _OF_ROW},
+        "id": statement.id,
+        "where": statement.where,
+        "statement": statement.statement,
+        "paper": statement.paper,
+        "group": statement.group,
+        "definition": statement.uncounted == "definition",
+        "variant": statement.uncounted == "variant",
+        "timing": statement.is_timing,
+        "ours": _measured(row),
+        "failed_premise": None if holds else statement.premise,
+        "seed": row["run_seed"],
+    }
+
+
+def _values_by(frame: pd.DataFrame, keys: list[str]) -> dict[tuple, list[float | str]]:
+    found: dict[tuple, list[float | str]] = {}
+    for row in _rows(frame):
+        found.setdefault(tuple(row[key] for key in keys), []).append(_measured(row))
+    return found
+
+
+def _nested(by_control: Mapping[tuple, Any]) -> dict[tuple, dict[str, Any]]:
+    """Return (statement, language) -> control -> value, of a mapping by all three; by name."""
+    found: dict[tuple, dict[str, Any]] = {}
+    by_name = sorted(by_control.items(), key=lambda item: item[0][2])
+    for (statement, language, control), value in by_name:
+        place = (statement, None if pd.isna(language) else language)
+        found.setdefault(place, {})[control] = value
+    return found
