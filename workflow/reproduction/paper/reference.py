@@ -52,7 +52,7 @@ def build_reference(
     command: str,
     claims: Path | str | None = None,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
-    captions: Mapping[str, str] | None = None,
+    report: Mapping[str, Mapping[str, str]] | None = None,
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
@@ -74,7 +74,7 @@ def build_reference(
         command: what was run.
         claims: `claims.json`, for a page that counts verdicts.
         calls: of `write_frames`, for the run's folder `results`.
-        captions: those of the report page, if it is to be built again.
+        report: titles and captions of the report page, if it is to be built again.
         results: the run's folder.
         lists: path and format of the lists of segmented words.
         tasks: label, split, title, files (of the source) and rows (path of the rows taken from
@@ -99,8 +99,8 @@ def build_reference(
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
-        if captions:
-            write_in_order(folder / "frames" / REPORT, {"run": run, "captions": captions})
+        if report:
+            write_in_order(folder / "frames" / REPORT, {"run": run, **report})
         write_prunings(list(map(Path, prunings)), folder / "prunings")
         page = _render(
             template,

@@ -48,28 +48,6 @@ from sagevocab.state import write_text
 log = logging.getLogger(__name__)
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-# Names of targets that say too little. Those of other domains have the name of their text besides.
-TITLES = {
-    "figure_overlap": "Contexts or counts: what others prune, too",
-    "figure_controls": "SaGe beside prunings without contexts",
-    "figure_lengths": "Length of pieces",
-    "figure_fertility": "Subwords per word",
-    "figure_exponence": "Distinct neighbours of frequent pieces",
-    "figure_ratio": "Distinct neighbours per occurrence",
-    "figure_differences": "Every tokenizer beside BPE, by several methods",
-    "table_controls": "Main statements beside prunings without contexts",
-    "table_overlap": "Contexts or counts: pieces pruned in common",
-    "table_examples": "Sentences under both tokenizers",
-    "table_retokenization": "Ablations that change distant tokens",
-    "table_frequencies": "Pieces whose frequency differs most",
-    "table_tokenizers": "All tokenizers on all texts",
-    "table_hyperparameters_vocabulary": "Settings of the vocabularies",
-    "table_hyperparameters_pretraining": "Settings of pretraining",
-    "table_hyperparameters_finetuning": "Settings of fine-tuning",
-    "table_sequence": "Scores of sequence tasks",
-    "table_ner": "Scores of named entity recognition",
-    "table_differences": "Every tokenizer beside BPE, by several methods, in numbers",
-}
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
 
@@ -81,6 +59,7 @@ def build_report(
     run: Mapping[str, Any],
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
+    titles: Mapping[str, str],
     captions: Mapping[str, str],
     vocabularies: Mapping[str, Mapping[str, Path | str]],
     corpora: Mapping[str, Path | str],
@@ -96,8 +75,8 @@ def build_report(
     with; all, if none), names (of texts), constructed (names of tasks), models (whether the run has
     any), settings (nested as in the configuration), texts (name and title of each).
     figures: target -> png; tables: target -> html of `table.Table`, both with their other
-    forms beside them; captions: target -> reStructuredText. vocabularies: language -> tokenizer ->
-    its tokenizer.json, for the playground; corpora: language -> lines to try there.
+    forms beside them; titles, captions (reStructuredText): by target. vocabularies: language ->
+    tokenizer -> its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
     claims_path, findings: of a reproduction: `claims.parquet`, and `findings.md`, whose summary
     opens the page. measured: of another run: csv of `table_tokenizers`.
@@ -112,7 +91,6 @@ def build_report(
         content = _of_paper(run, values, read_records(claims_path, paper), findings)
     environment = _environment(template)
     folder = Path(output).parent
-    titles = {name: artefact_title(name, run["names"]) for name in (*figures, *tables)}
     text = environment.get_template(Path(template).name).render(
         title=title,
         run=run,
@@ -358,20 +336,6 @@ def _files(path: Path | str, folder: Path, forms: Sequence[str]) -> dict[str, st
         form: Path(os.path.relpath(path, folder)).with_suffix(f".{form}").as_posix()
         for form in forms
     }
-
-
-def artefact_title(name: str, names: Mapping[str, str]) -> str:
-    """Return what a figure or a table is called on the page.
-
-    names: of the texts of other domains, which names of artefacts end in.
-    """
-    if name in TITLES:
-        return TITLES[name]
-    for domain in names:
-        whole = TITLES.get(name.removesuffix(f"_{domain}"))
-        if whole and name.endswith(f"_{domain}"):
-            return f"{whole}: {names[domain]}"
-    return " ".join(name.split("_")[1:]).capitalize()
 
 
 def show_caption(name: str, text: str) -> Markup:
