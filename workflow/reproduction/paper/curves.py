@@ -29,10 +29,10 @@ from reproduction.analysis.stats import (
     percentile_p_value,
 )
 from reproduction.lm.floors import CONTEXT_FREE, FLOORS
+from reproduction.paper.formats import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
-Files = str | Path
 # What a curve is drawn against: columns of training_log.parquet.
 AXES = ("step", "characters", "seconds")
 _ASKED = ["line", "words", "characters"]

@@ -31,6 +31,7 @@ from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
+from reproduction.paper.templates import page_environment
 from sagevocab.state import write_text
 
 Row = Mapping[str, Any]
@@ -265,18 +266,14 @@ def render(
 
 def findings_environment(template: Path | str) -> jinja2.Environment:
     """Return the environment that reads the template, with the filters that print."""
-    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
-    environment.filters |= {"where": where}
-    environment.filters |= {"most_common": most_common}
-    environment.filters |= {"met_by_a_control": met_by_a_control}
-    environment.filters |= {"met_by_no_control": met_by_no_control}
-    return environment
+    printers = {name: _printed(show) for name, show in _FILTERS.items()}
+    choosers = {
+        "where": where,
+        "most_common": most_common,
+        "met_by_a_control": met_by_a_control,
+        "met_by_no_control": met_by_no_control,
+    }
+    return page_environment(template, printers | choosers)
 
 
 def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:

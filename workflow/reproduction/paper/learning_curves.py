@@ -23,8 +23,8 @@ from reproduction.paper.curves import (
     bits_per_character,
     difference_along,
 )
+from reproduction.paper.formats import Files
 from reproduction.paper.style import (
-    Files,
     TokenizerStyle,
     curve_handles,
     draw_band,

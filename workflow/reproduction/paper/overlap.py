@@ -11,8 +11,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reproduction.paper.formats import NOTHING
-from reproduction.paper.style import Files, drawing, label_below, legend_above, name_panels
+from reproduction.paper.formats import NOTHING, Files
+from reproduction.paper.style import (
+    drawing,
+    label_below,
+    legend_above,
+    name_panels,
+)
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 import pyarrow
@@ -30,6 +29,7 @@ from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
 from reproduction.paper.tally import count_verdicts
+from reproduction.paper.templates import page_environment
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
@@ -173,18 +173,13 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
 
 def _render(template: Path | str, **values: Any) -> str:
     """Return the page; what the template leaves empty takes no lines."""
-    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    filters = {
         "digest": file_digest,
         "name": lambda path: Path(path).name,
         "rows": _row_count,
         "setting": show_setting,
     }
+    environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
         listed=listed,
         packages=package_versions(),

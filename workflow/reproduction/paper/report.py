@@ -41,6 +41,7 @@ from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import count_verdicts
+from reproduction.paper.templates import page_environment
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.state import write_text
@@ -89,7 +90,7 @@ def build_report(
         content = _of_texts(run, measured)
     else:
         content = _of_paper(run, values, read_records(claims_path, paper), findings)
-    environment = _environment(template)
+    environment = page_environment(template, _FILTERS)
     folder = Path(output).parent
     text = environment.get_template(Path(template).name).render(
         title=title,
@@ -142,7 +143,7 @@ def build_playground(
     Raises:
         UserError: a folder is missing or damaged, or the page would weigh more than 10 MB.
     """
-    environment = _environment(template)
+    environment = page_environment(template, _FILTERS)
     data = playground_data(
         vocabularies,
         languages=languages,
@@ -183,28 +184,6 @@ def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     return {"tokenizers": run["labels"], "summaries": summaries}
 
 
-def _environment(template: Path | str) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        autoescape=jinja2.select_autoescape(("html", "html.jinja")),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "show_value": show_value,
-        "show_ours": show_ours,
-        "show_test": show_test,
-        "show_control": show_control,
-        "show_met_by": show_met_by,
-        "code": _with_code,
-        "script_json": _script_json,
-        "digest": _digest,
-        "change": show_change,
-    }
-    return environment
-
-
 def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
     """Return the scripts of the page; its policy names their digests, so it runs no others."""
     parts = {"page": ["report.js"], "playground": ["segmentation.js", "playground.js"]}
@@ -228,6 +207,19 @@ def _script_json(value: Any) -> Markup:
     """Return JSON for a script element: without a `<`, which could close it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return Markup(text.replace("<", "\\u003c"))
+
+
+_FILTERS = {
+    "show_value": show_value,
+    "show_ours": show_ours,
+    "show_test": show_test,
+    "show_control": show_control,
+    "show_met_by": show_met_by,
+    "code": _with_code,
+    "script_json": _script_json,
+    "digest": _digest,
+    "change": show_change,
+}
 
 
 def _require_portable(text: str, output: Path | str) -> None:
