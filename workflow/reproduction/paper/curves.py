@@ -91,8 +91,8 @@ def read_curves(
     return {
         title: _paired_panel(
             {
-                label: [read_curve(model, own["floors"]) for model in own["models"]]
-                for label, own in panel.items()
+                label: [read_curve(model, files["floors"]) for model in files["models"]]
+                for label, files in panel.items()
             },
             title,
         )

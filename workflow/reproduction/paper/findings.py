@@ -26,7 +26,7 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.formats import number
-from reproduction.paper.overlap import OWN, what_chooses
+from reproduction.paper.overlap import AMONG_SEEDS, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
@@ -201,7 +201,7 @@ class Evidence:
         controls = {column: labels.get(of.format(name)) for column, of in BESIDE.items()}
         shares = {
             column: found.get(label, {}).get("mean")
-            for column, label in {OWN: OWN, **controls}.items()
+            for column, label in {AMONG_SEEDS: AMONG_SEEDS, **controls}.items()
         }
         return shares if any(shares[column] for column in BESIDE) else {}
 
@@ -255,7 +255,7 @@ def render(
         languages=evidence.languages,
         seeds=evidence.seeds,
         headlines=evidence.headlines,
-        pruning_beside=[OWN, *BESIDE],
+        pruning_beside=[AMONG_SEEDS, *BESIDE],
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,

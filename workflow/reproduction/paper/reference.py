@@ -67,7 +67,7 @@ def build_reference(
         output: the folder; one that is there is replaced.
         files: pages, figures and tables to copy.
         template: of the page.
-        texts: name, title, licence, files (of the source), format, paper (title of the paper's own
+        texts: name, title, licence, files (of the source), format, paper (title of the paper's
             text), in_paper (whether it is that one), summary (path of a `summary.json` on it).
         run: as for the report.
         paper: `paper_values.yaml`.
@@ -159,10 +159,10 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
     """
     languages = dict.fromkeys(file.parents[1].name for file in files)
     for language in languages:
-        own = [file for file in files if file.parents[1].name == language]
-        pieces = read_pieces(own[0].parents[1] / "bpe_initial" / "pieces.txt")
+        of_language = [file for file in files if file.parents[1].name == language]
+        pieces = read_pieces(of_language[0].parents[1] / "bpe_initial" / "pieces.txt")
         columns: dict[str, Any] = {"piece": pd.Series(pieces, dtype="str")}
-        for file in own:
+        for file in of_language:
             order = read_parquet(file, ["piece", "order"]).set_index("piece")["order"]
             columns[file.parent.name] = order.reindex(pieces, fill_value=-1).to_numpy(np.int32)
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))

@@ -265,7 +265,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             (place, list(_grouped(members, itemgetter("id", "language")).values()))
             for place, members in _grouped(records, itemgetter("where")).items()
         ],
-        "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
+        "counts": {name: count_verdicts(members) for name, members in by_tokenizer.items()},
         "origins": {
             origin: title
             for origin, title in titles.items()
