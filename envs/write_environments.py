@@ -35,7 +35,7 @@ STAGES = {
         scikit-learn scipy sentencepiece seqeval tokenizers torch transformers zstandard
     """,
     "paper": """
-        jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml
+        jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pydantic pyyaml
         scikit-learn scipy sentencepiece seqeval tokenizers zstandard
     """,
 }

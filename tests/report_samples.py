@@ -167,6 +167,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.html" for name in names[1:]},
+        "titles": dict.fromkeys(names, "A title"),
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "corpora": {},

@@ -13,7 +13,8 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from playground_samples import turkish
 from report_samples import run, write_inputs
-from reproduction.paper.report import TITLES, build_report
+from reproduction.artefacts.registry import declarations
+from reproduction.paper.report import build_report
 from reproduction.paper.table import Table
 from vocabulary_samples import english, make_folders
 
@@ -60,12 +61,13 @@ def long_page(folders, tmp_path_factory) -> Path:
     head = [f"Column {number}" for number in range(len(row))]
     table = Table(head, [rows], [], ["What a reader must know. " * 8])
     (folder / "table.html").write_text(table.html(), encoding="utf-8")
-    names = [*TITLES, *(f"figure_ratio_{number}" for number in range(6))]
-    captions = dict.fromkeys(names, "What a figure shows, in a first sentence. " + "More. " * 150)
+    names = [*declarations(), *(f"figure_ratio_{number}" for number in range(6))]
+    caption = "What a figure shows, in a first sentence. " + "More. " * 150
+    inputs |= {"titles": dict.fromkeys(names, "A title"), "captions": dict.fromkeys(names, caption)}
     for kind in ("figure", "table"):
         file = folder / f"{kind}.{'png' if kind == 'figure' else 'html'}"
         inputs[f"{kind}s"] = {name: file for name in names if name.startswith(kind)}
-    build_report(folder / "report.html", run=run(labels=LABELS), **{**inputs, "captions": captions})
+    build_report(folder / "report.html", run=run(labels=LABELS), **inputs)
     return folder / "report.html"
 
 

@@ -107,4 +107,4 @@ def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, a
 
 def test_two_functions_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="figure_lengths is there twice"):
-        declare("figure_lengths", "paper", "figures.figure_lengths", "", reads={})
+        declare("figure_lengths", "A title", "paper", "figures.figure_lengths", "", reads={})

@@ -13,7 +13,7 @@ from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES
 from reproduction.paper import overlap
 from reproduction.paper.overlap import (
-    OWN,
+    AMONG_SEEDS,
     figure_overlap,
     overlaps,
     read_pruned,
@@ -61,7 +61,7 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
     compared = {"readings": READINGS, "controls": CONTROLS, "drawn": ["at random"]}
     table = table_overlap(pruned, **compared, notes=["A note."])
     lines = table.markdown().splitlines()
-    assert lines[0] == f"|  | text | {OWN} | counts | at random |"
+    assert lines[0] == f"|  | text | {AMONG_SEEDS} | counts | at random |"
     row = "75.0 % | 62.5 % (50.0 % to 75.0 %) | 25.0 % (25.0 % to 25.0 %)"
     assert lines[2:4] == [f"| SaGe | {language} | {row} |" for language in ("English", "Turkish")]
     assert len(table.data) == 6
@@ -131,7 +131,7 @@ def test_the_rule(changes, expected):
         name: {"mean": np.nan if share is None else share, "accounts_for": share, "low": 0}
         for name, share in shares.items()
     }
-    rows[OWN] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
+    rows[AMONG_SEEDS] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
     if expected == "mostly counts if another counts":
         rows["extra"] |= {"mean": 0.9, "accounts_for": 0.9}
         expected = "mostly counts"
@@ -148,7 +148,9 @@ def test_the_figure_has_a_panel_a_reading_and_rows_from_most_to_least(drawings, 
     rows = [
         {"reading": "SaGe", "language": language, "control": control, "mean": mean, **given}
         for language, shares in (("English", (0.9, 0.4, 0.6)), ("Turkish", (0.8, 0.5, 0.7)))
-        for control, mean in zip((OWN, "counts", "SaGe without vectors"), shares, strict=True)
+        for control, mean in zip(
+            (AMONG_SEEDS, "counts", "SaGe without vectors"), shares, strict=True
+        )
     ]
     rows.append({**rows[0], "control": "SaGe 1.0 without vectors"})  # of another reading
     styles = [RESOURCES / name for name in ("style.mplstyle", "column.mplstyle")]

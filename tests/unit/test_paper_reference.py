@@ -117,7 +117,7 @@ def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_pat
 
 def test_what_the_report_page_says_is_kept_in_its_order(tmp_path, build):
     captions = {"table_b": "First.", "figure_a": "Second."}
-    build(captions=captions)
+    build(report={"titles": captions, "captions": captions})
     kept = read_json(tmp_path / "reference/frames/report.json")
     assert kept["run"] == RUN and list(kept["captions"]) == list(captions)
 

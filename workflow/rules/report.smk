@@ -163,7 +163,8 @@ rule build_report:
         figures=FIGURES,
         tables=TABLES,
         run={**report_run(run), "texts": texts(run)},
-        captions={name: caption(name) for name in ARTEFACTS},
+        titles=TITLES,
+        captions=CAPTIONS,
         code=code_of("build_report.py"),
     script:
         "../scripts/build_report.py"
@@ -226,7 +227,7 @@ rule build_reference:
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         calls=lambda wildcards, output: CALLS,
-        captions={} if run.models else {name: caption(name) for name in ARTEFACTS},
+        report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
         results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
         code=code_of("build_reference.py"),

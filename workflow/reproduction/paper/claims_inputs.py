@@ -135,7 +135,7 @@ class Case:
         return f"{language}, {self.run.names.get(self.corpus, self.corpus)}"
 
     def pieces(self, tokenizer: str | None = None) -> list[str]:
-        """Return the vocabulary of `tokenizer`, by default the case's own."""
+        """Return the vocabulary of `tokenizer`, by default the case's."""
         return list(_pieces(self._vocabulary(tokenizer or self.tokenizer)))
 
     def initial_pieces(self) -> list[str]:
@@ -168,8 +168,8 @@ class Case:
         # The shorter text is the same in every draw, and is counted once.
         draws = [draw if length > min(lengths) else 0 for length in lengths]
         return tuple(
-            _neighbours_of(text, min(lengths), own, pieces, window)
-            for text, own in zip((domain, train), draws, strict=True)
+            _neighbours_of(text, min(lengths), number, pieces, window)
+            for text, number in zip((domain, train), draws, strict=True)
         )
 
     def heuristic_losses(self, tokenizer: str) -> tuple[list[pd.Series], pd.Series]:

@@ -145,7 +145,7 @@ def update_ratio(case: Case) -> Measurement:
     """
     names = dict.fromkeys((case.tokenizer, BASELINE, *case.run.lm_tokenizers))
     curves = [case.learning_curves(name) for name in names]
-    flat = paired([curve for own in curves for curve in own])
+    flat = paired([curve for of_seeds in curves for curve in of_seeds])
     if not len(flat[0].lines):
         raise NotMeasurableError("no held-out lines of which all models predicted the same words")
     seeds = len(curves[0])

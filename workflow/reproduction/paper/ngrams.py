@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reproduction.analysis.ngrams import ORDERS
+from reproduction.paper.formats import Files
 from reproduction.paper.inputs import read_panels
-from reproduction.paper.style import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
