@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
-from snakemake.utils import update_config
 
+from reference_runs import CONFIGURATIONS, REFERENCE, reference_run
 from reproduction.artefacts.registry import (
     FORMATS,
     Artefact,
@@ -25,34 +23,12 @@ from reproduction.config import load_config
 from reproduction.run import Run
 
 ROOT = Path(__file__).parents[2]
-REFERENCE = ROOT / "results/reference"
-# The configurations of the committed results, each laid over those before it.
-CONFIGURATIONS = {"intrinsic": ["config/wiki.yaml", "config/reference.yaml"]}
-CONFIGURATIONS["lm"] = ["config/wiki.yaml", "config/small_models.yaml", "config/reference.yaml"]
-CONFIGURATIONS["lm"] += ["results/reference/lm/config.yaml"]
-
-
-def run_of(*files: str) -> Run:
-    given: dict[str, Any] = {}
-    for file in files:
-        update_config(given, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
-    for path in source_paths(given):
-        Path(path).parent.mkdir(exist_ok=True)
-        Path(path).touch()
-    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
-
-
-def source_paths(given: Mapping[str, Any]) -> Iterator[str]:
-    for key, value in given.items():
-        if isinstance(value, Mapping):
-            yield from source_paths(value)
-        elif key == "path":
-            yield from [value] if isinstance(value, str) else value
 
 
 @pytest.fixture(scope="module")
 def demo() -> Run:
-    return run_of("config/demo.yaml")
+    given = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
+    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +41,7 @@ def test_calls_of_the_reference_are_those_of_its_configuration(
     folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run = run_of(*CONFIGURATIONS[folder])
+    run = reference_run(folder)
 
     def place(name: str) -> str:
         """Return a path as the committed calls have it."""
