@@ -40,7 +40,7 @@ def written(path, bits: LineBits):
         for size, rows in bits.bits.items()
     ]
     write_parquet(path, pd.concat(frames))
-    return path
+    return str(path)
 
 
 def test_n_grams_are_read_by_language_and_tokenizer(tmp_path, panels):
