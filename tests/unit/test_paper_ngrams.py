@@ -14,7 +14,7 @@ from sagevocab.errors import UserError
 @pytest.mark.parametrize("longer", [0, 1])
 def test_n_grams_are_bits_by_order_and_line_of_the_same_lines_alone(tmp_path, longer):
     bits = np.random.default_rng(1).random((2, 5, 3))  # by size, order and line
-    paths = {label: tmp_path / label for label in ("BPE", "SaGe")}
+    paths = {label: str(tmp_path / label) for label in ("BPE", "SaGe")}
     for label, path in paths.items():
         characters = [20 + longer * (label == "SaGe"), 30, 40]
         frames = [

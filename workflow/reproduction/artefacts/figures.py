@@ -9,6 +9,7 @@ from reproduction.artefacts.registry import (
     Run,
     column_styles,
     declare,
+    page_styles,
     paper_values,
 )
 from reproduction.artefacts.shared import (
@@ -250,7 +251,7 @@ declare(
         "groups": groups_of_tokenizers,
         "baseline": lambda run: run.labels(["bpe"])[0],
     },
-    reads={"table": "tables/table_differences.csv"},
+    reads={"style": page_styles, "table": "tables/table_differences.csv"},
 )
 declare(
     "figure_learning_curves",

@@ -284,7 +284,12 @@ def resource(name: str) -> str:
 
 def styles(run: Run) -> list[str]:
     """Return matplotlib's style files for figures as wide as the configuration says."""
-    return column_styles(run) if run.config.figures.width == "column" else [_style("style")]
+    return column_styles(run) if run.config.figures.width == "column" else page_styles(run)
+
+
+def page_styles(run: Run) -> list[str]:
+    """Return matplotlib's style file for a figure across a page, which no column has room for."""
+    return [_style("style")]
 
 
 def column_styles(run: Run) -> list[str]:
