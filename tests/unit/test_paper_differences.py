@@ -1,4 +1,4 @@
-"""Differences from BPE by all methods: what is compared, in which families, printed and drawn."""
+"""Differences from BPE by all methods: what is compared, in which families, and printed."""
 
 from __future__ import annotations
 
