@@ -1,16 +1,15 @@
-"""Prune real text by the released SaGe 1.0 itself and by the preset `released`, side by side.
+"""Prune real text by the released SaGe 1.0 itself and by the preset `released`.
 
-    python benchmarks/peers/compare_released.py pruned.json TEXT --checkout SaGe [--lines 5000]
+    python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--lines 5000]
         [--peers .peers] [--only "seed 1" "without vectors"]
-    python benchmarks/peers/compare_released.py results/reference/controls/released_program/en.json
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
 vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text with its words in
 random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
-too. pruned.json keeps what each of them pruned: a run that was stopped resumes, and without TEXT
-only the tables are printed. They show of what each pruned the share that another pruned, and the
-verdict of the rule of docs/appendix/statistics.md ("The released program").
+too. pruned.json keeps what each of them pruned: a run that was stopped resumes. Two such files are
+results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
+what they have.
 """
 
 from __future__ import annotations
@@ -20,15 +19,11 @@ import itertools
 import random
 import subprocess
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from make_environments import FOLDER, python_of
 
-from reproduction.paper.overlap import overlaps, what_chooses
 from sagevocab import bpe
 from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.pieces import prunable
@@ -37,10 +32,7 @@ from sagevocab.segment import Segmenter, make_segmenter
 from sagevocab.state import read_json, write_json, write_npz, write_text
 from sagevocab.words import Normalizer, WordCorpus
 
-SEEDS = (1, 2)
-BLIND = ("without vectors", "shuffled words")
-VECTORS = (*(f"seed {seed}" for seed in SEEDS), *reversed(BLIND))
-COUNTS, PRUNABLE, RANDOM = "counts", "prunable", "random"
+VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
 
 
 def sample_lines(text: Path, count: int) -> list[str]:
@@ -64,14 +56,14 @@ def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddin
     return train_embeddings(corpus, segmenter, Word2VecSettings(seed=seed)), seed
 
 
-def run_program(python: Path, folder: Path, **options: Any) -> list[dict[str, Any]]:
-    """Run the released program by `run_sage_1.py` with these options; return its batches."""
+def run_program(python: Path, folder: Path, **options: Any) -> list[str]:
+    """Run the released program by `run_sage_1.py` with these options; return what it pruned."""
     output = folder / "output.json"
     command = [python, Path(__file__).with_name("run_sage_1.py"), "--output", output]
     for name, value in options.items():
         command += [f"--{name}", str(value)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return read_json(output)["batches"]
+    return [piece for batch in read_json(output)["batches"] for piece in batch.get("pruned", [])]
 
 
 def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
@@ -89,11 +81,12 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
         segmenter = make_segmenter("merges", pieces, merges, pieces)
         by_counts = settings_from("counts", final_size=arguments.final)
         counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
-        pruned[COUNTS] = list(counted.ablations["piece"])
-        pruned[PRUNABLE] = [*itertools.compress(pieces, prunable(pieces))]
+        pruned["counts"] = list(counted.ablations["piece"])
+        pruned["prunable"] = [*itertools.compress(pieces, prunable(pieces))]
         for kind in arguments.only:
             if f"program, {kind}" in pruned:
                 continue
+            print(f"pruning: {kind}", flush=True)
             embeddings, seed = vectors(kind, lines, segmenter)
             write_npz(folder / "embeddings.npz", target=embeddings.target)
             settings = settings_from(
@@ -104,12 +97,9 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 rerank_every=arguments.rerank,
                 seed=seed,
             )
-            began = time.process_time()
-            ours = build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings())
-            print(f"preset, {kind}: {time.process_time() - began:.0f} s of processor time")
-            pruned[f"preset, {kind}"] = list(ours.ablations["piece"])
-            began = time.monotonic()
-            batches = run_program(
+            built = build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings())
+            pruned[f"preset, {kind}"] = list(built.ablations["piece"])
+            pruned[f"program, {kind}"] = run_program(
                 python_of("sage_1", arguments.peers),
                 folder,
                 checkout=arguments.checkout,
@@ -118,39 +108,15 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 embeddings=folder / "embeddings.npz",
                 **numbers,
             )
-            print(f"program, {kind}: {time.monotonic() - began:.0f} s by the clock", flush=True)
-            pruned[f"program, {kind}"] = [
-                piece for batch in batches for piece in batch.get("pruned", [])
-            ]
             write_json(arguments.pruned, pruned)
 
 
-def compare(pruned: Mapping[str, Sequence[str]]) -> tuple[pd.DataFrame, dict[str, str | None]]:
-    """Return the overlaps of program and preset with what has no contexts, and the verdicts."""
-    size = len(pruned[COUNTS])
-    draws = {
-        f"{RANDOM} {seed}": random.Random(seed).sample(pruned[PRUNABLE], size) for seed in range(20)
-    }
-    sets = {name: frozenset(own) for name, own in {**pruned, **draws}.items() if name != PRUNABLE}
-    rows, verdicts = [], {}
-    for reading, other in (("program", "preset"), ("preset", "program")):
-        blind = {kind: [name] for kind in BLIND if (name := f"{reading}, {kind}") in sets}
-        seeds = {one: [n for n in sets if n.startswith(f"{one}, seed")] for one in (reading, other)}
-        controls = {**blind, COUNTS: [COUNTS], f"{other}'s seeds": seeds[other], RANDOM: [*draws]}
-        own = overlaps({"": sets}, {reading: seeds[reading]}, controls, [RANDOM])
-        verdicts[reading] = what_chooses(
-            {row["control"]: row for row in own.to_dict("records")}, *BLIND, [COUNTS]
-        )
-        rows.append(own)
-    return pd.concat(rows, ignore_index=True).drop(columns="language"), verdicts
-
-
 def main() -> None:
-    """Read the command line, prune, print."""
+    """Read the command line, prune."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pruned", type=Path, help="JSON file; what is in it is not run again")
-    parser.add_argument("text", type=Path, nargs="?", help="without it, print what the file has")
-    parser.add_argument("--checkout", help="of the authors' repository")
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--checkout", required=True, help="of the authors' repository")
     parser.add_argument("--peers", type=Path, default=FOLDER)
     parser.add_argument("--only", nargs="+", choices=VECTORS, default=VECTORS, help="vectors")
     for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
@@ -158,17 +124,7 @@ def main() -> None:
     parser.add_argument("--consider", type=int, default=375)
     parser.add_argument("--rerank", type=int, default=10)
     arguments = parser.parse_args()
-    if arguments.text and not arguments.checkout:
-        parser.error("--checkout is missing: the folder of the authors' repository")
-    if not arguments.text and not arguments.pruned.is_file():
-        parser.error(f"{arguments.pruned} is no file; name a TEXT, too, to make it")
-    pruned = read_json(arguments.pruned) if arguments.pruned.exists() else {}
-    if arguments.text:
-        prune_all(arguments, pruned)
-    shares, verdicts = compare(pruned)
-    print(shares.round(3).to_string(index=False))
-    for reading, verdict in verdicts.items():
-        print(f"{reading}: {verdict or 'no verdict: arms are missing'}")
+    prune_all(arguments, read_json(arguments.pruned) if arguments.pruned.exists() else {})
 
 
 if __name__ == "__main__":
