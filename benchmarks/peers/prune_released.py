@@ -1,7 +1,6 @@
 """Prune real text by the released SaGe 1.0 itself and by the preset `released`.
 
-    python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--lines 5000]
-        [--peers .peers] [--only "seed 1" "without vectors"]
+    python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--peers .peers]
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
@@ -33,13 +32,21 @@ from sagevocab.state import read_json, write_json, write_npz, write_text
 from sagevocab.words import Normalizer, WordCorpus
 
 VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
+LINES, INITIAL_SIZE = 5000, 5000
+# Options of the program -> names of the library's settings, and their values.
+SETTINGS = {
+    "final": ("final_size", 4000),
+    "prune": ("prune_batch", 25),
+    "consider": ("candidates", 375),
+    "rerank": ("rerank_every", 10),
+}
 
 
-def sample_lines(text: Path, count: int) -> list[str]:
+def sample_lines(text: Path) -> list[str]:
     """Return a seeded sample of the lines, normalised."""
     normalizer = Normalizer()
     lines = [line for line in text.read_text(encoding="utf-8").split("\n") if line.strip()]
-    return [normalizer(line) for line in random.Random(1).sample(lines, min(count, len(lines)))]
+    return [normalizer(line) for line in random.Random(1).sample(lines, min(LINES, len(lines)))]
 
 
 def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddings, int]:
@@ -68,36 +75,30 @@ def run_program(python: Path, folder: Path, **options: Any) -> list[str]:
 
 def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
     """Prune the sample by what is not yet in `pruned`, and write that file after each."""
-    numbers = {name: getattr(arguments, name) for name in ("final", "prune", "consider", "rerank")}
-    lines = sample_lines(arguments.text, arguments.lines)
+    options = {option: value for option, (_, value) in SETTINGS.items()}
+    settings = dict(SETTINGS.values())
+    lines = sample_lines(arguments.text)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
         corpus = WordCorpus.from_lines(lines, Normalizer())
         training = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
-        bpe.train_bpe(corpus, arguments.initial, folder / "bpe.model", training, "--initial")
+        bpe.train_bpe(corpus, INITIAL_SIZE, folder / "bpe.model", training, "INITIAL_SIZE")
         model = bpe.read_model(folder / "bpe.model")
         pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
-        by_counts = settings_from("counts", final_size=arguments.final)
+        by_counts = settings_from("counts", final_size=settings["final_size"])
         counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
         pruned["counts"] = list(counted.ablations["piece"])
         pruned["prunable"] = [*itertools.compress(pieces, prunable(pieces))]
-        for kind in arguments.only:
+        for kind in VECTORS:
             if f"program, {kind}" in pruned:
                 continue
             print(f"pruning: {kind}", flush=True)
             embeddings, seed = vectors(kind, lines, segmenter)
             write_npz(folder / "embeddings.npz", target=embeddings.target)
-            settings = settings_from(
-                "released",
-                final_size=arguments.final,
-                prune_batch=arguments.prune,
-                candidates=arguments.consider,
-                rerank_every=arguments.rerank,
-                seed=seed,
-            )
-            built = build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings())
+            preset = settings_from("released", **settings, seed=seed)
+            built = build_sage(corpus, pieces, merges, embeddings, preset, Word2VecSettings())
             pruned[f"preset, {kind}"] = list(built.ablations["piece"])
             pruned[f"program, {kind}"] = run_program(
                 python_of("sage_1", arguments.peers),
@@ -106,7 +107,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 lines=folder / "lines.txt",
                 model=folder / "bpe.model",
                 embeddings=folder / "embeddings.npz",
-                **numbers,
+                **options,
             )
             write_json(arguments.pruned, pruned)
 
@@ -118,11 +119,6 @@ def main() -> None:
     parser.add_argument("text", type=Path)
     parser.add_argument("--checkout", required=True, help="of the authors' repository")
     parser.add_argument("--peers", type=Path, default=FOLDER)
-    parser.add_argument("--only", nargs="+", choices=VECTORS, default=VECTORS, help="vectors")
-    for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--consider", type=int, default=375)
-    parser.add_argument("--rerank", type=int, default=10)
     arguments = parser.parse_args()
     prune_all(arguments, read_json(arguments.pruned) if arguments.pruned.exists() else {})
 
