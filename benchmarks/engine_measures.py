@@ -222,7 +222,7 @@ def _peers_pass(
 
     A call returns the seconds for the losses of all pieces, without the start of the program.
     """
-    normalizer, output = Normalizer(), folder / "losses.json"
+    normalizer, output = Normalizer(), folder / "seconds.json"
     words = ("".join(split_words(normalizer(line))) for line in lines)
     write_text(folder / "words.txt", "".join(f"{line}\n" for line in words if line))
     write_pieces(folder / "pieces.txt", embeddings.pieces)
@@ -237,7 +237,7 @@ def _peers_pass(
 
     def run() -> float:
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        return read_json(output)["seconds"][0]
+        return read_json(output)
 
     return run
 

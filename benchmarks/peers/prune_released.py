@@ -70,7 +70,7 @@ def run_program(python: Path, folder: Path, **options: Any) -> list[str]:
     for name, value in options.items():
         command += [f"--{name}", str(value)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return [piece for batch in read_json(output)["batches"] for piece in batch.get("pruned", [])]
+    return read_json(output)
 
 
 def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
