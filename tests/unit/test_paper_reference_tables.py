@@ -12,12 +12,7 @@ from reproduction.paper.control_pieces import pieces_differ
 from reproduction.paper.control_vectors import explanation, read_sums
 from reproduction.paper.reference_tables import write_reference_tables
 from reproduction.paper.released_program import table_released_program
-from reproduction.paper.two_runs import (
-    move,
-    pair_claims,
-    seed_limit,
-    two_runs_markdown,
-)
+from reproduction.paper.two_runs import move, pair_claims, seed_limit, two_runs_markdown
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results/reference"

@@ -142,7 +142,11 @@ def difference_row(
     are_seeds_shared: bool = True,
     **named: Any,
 ) -> dict[str, Any]:
-    """Return a row of resampled scores; named: the columns that say what they are."""
+    """Return a row of resampled scores.
+
+    family: of tests that Holm's adjustment counts together. are_seeds_shared: as for
+    `TaskScores.difference`. named: the columns that say what the scores are.
+    """
     found = scores.difference(tokenizer, baseline, are_seeds_shared=are_seeds_shared)
     return {
         **named,

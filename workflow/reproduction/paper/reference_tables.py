@@ -9,20 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
-from reproduction.paper.control_pieces import (
-    LANGUAGES,
-    table_overlap_sizes,
-    table_pieces_differ,
-)
+from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
 from reproduction.paper.control_vectors import table_vectors
 from reproduction.paper.released_program import table_released_program
 from reproduction.paper.statements import read_headlines
 from reproduction.paper.table import Table, write_csv
-from reproduction.paper.two_runs import (
-    pair_claims,
-    read_counted_claims,
-    two_runs_markdown,
-)
+from reproduction.paper.two_runs import pair_claims, read_counted_claims, two_runs_markdown
 from sagevocab.state import read_json, write_text
 
 _CLAIMS = "intrinsic/frames/claims.parquet"

@@ -85,11 +85,15 @@ def _is_measured(record: Record) -> bool:
 
 
 def move(first: Record, second: Record, reference: Record | None) -> float | None:
-    """Return how far a value moves, in units of `seed_limit`."""
-    limit = reference and seed_limit(
-        _numbers_of_seeds(reference), averaged=len(_numbers_of_seeds(first)) or 1
-    )
-    return abs(second["ours"] - first["ours"]) / limit if limit else None
+    """Return how far a value moves, in units of `seed_limit`; None where there is no such unit.
+
+    first: of one seed or several; second: of one seed. reference: of several seeds.
+    """
+    if reference is None:
+        return None
+    averaged = len(_numbers_of_seeds(first)) or 1
+    limit = seed_limit(_numbers_of_seeds(reference), averaged)
+    return None if limit is None else abs(second["ours"] - first["ours"]) / limit
 
 
 def _numbers_of_seeds(record: Record) -> list[float]:
