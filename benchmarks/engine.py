@@ -1,14 +1,16 @@
 """The engine's speed and memory as one table, beside other programs.
 
     python benchmarks/engine.py [--text FILE] [--lines 750000] [--repeats 3] [--rows NAME,NAME]
-        [--peers .peers] [--work FOLDER] [--output FILE.md]
+        [--peers .peers] [--work FOLDER]
 
 Without --text the lines are those of the demo: of the sample of Wikipedia that gensim ships.
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
-is its own; this one stays small, because on Linux a process starts with its parent's peak. What
-all rows need (lines, word types, BPE, embeddings) is made once and kept in --work.
+is its own (`engine_measures.py`); this one stays small, because on Linux a process starts with its
+parent's peak. What all rows need (lines, word types, BPE, embeddings) is made once and kept in
+--work.
 
-The table is printed and written, again after every row. A row whose program is missing says so.
+The table is printed in Markdown, line by line as it is measured; what is being measured is written
+to standard error. A row whose program is missing says so.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -30,10 +32,10 @@ from statistics import linear_regression, median
 from typing import Any
 
 from reproduction.job import git_commit
-from sagevocab.errors import UserError
 from sagevocab.presets import DEFAULT_PRESET
-from sagevocab.state import file_digest, fingerprint, write_text
+from sagevocab.state import file_digest, fingerprint
 
+MEASURES = Path(__file__).with_name("engine_measures.py")
 THREADS = 2
 WHOLE_GROWTH = (1 / 10, 1, 10)  # of the lines; ten times: all of them in ten shuffled copies
 PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
@@ -249,25 +251,31 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
     return linear_regression(*zip(*logs, strict=True)).slope
 
 
-# --- the table
+# --- the page
 
 
-def table(lines: Sequence[Line]) -> str:
-    """Return the lines as a Markdown table."""
-    cells = [("what", "measured"), ("---", "---"), *lines]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+def print_page(names: Sequence[str], bench: Bench) -> bool:
+    """Print what is measured, the table, the commit and the machine; return whether all went well.
 
-
-def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str:
-    """Return the whole file: what was measured, the table, the commit and the machine."""
-    opening = (
+    names: of rows. What is printed stays where a run is cut short.
+    """
+    print(
         f"{bench.lines:,} lines, {bench.tokens:,} greedy tokens at {bench.initial_size:,} pieces, "
         f"{THREADS} threads. Runs of each: {bench.repeats}, by median (lowest to highest), each in "
-        "a process of its own; memory is the highest peak, in units of 10^9 bytes."
+        "a process of its own; memory is the highest peak, in units of 10^9 bytes.\n"
     )
-    facts = "; ".join(f"{name} {value}" for name, value in machine.items())
-    when = f"Measured on {datetime.now():%Y-%m-%d}, commit {git_commit() or 'unknown'}."
-    return f"{opening}\n\n{table(lines)}\n{when} Machine: {facts}.\n"
+    print("| what | measured |\n| --- | --- |", flush=True)
+    well = True
+    for name in names:
+        try:
+            for what, measured in ROWS[name](bench):
+                print(f"| {what} | {measured} |", flush=True)
+        except RunError as error:
+            print(f"| {name} | failed: {str(error).replace('|', ',')} |", flush=True)
+            well = False
+    facts = "; ".join(f"{name} {value}" for name, value in machine_facts().items())
+    print(f"\nMeasured on {datetime.now():%Y-%m-%d}, commit {git_commit() or 'unknown'}: {facts}.")
+    return well
 
 
 def machine_facts() -> dict[str, str]:
@@ -300,30 +308,13 @@ class RunError(Exception):
 def run_apart(folder: Path, measure: str, number: int, **parameters: Any) -> dict[str, Any]:
     """Run a measure in a process of its own, the `number`th time, and return what it prints."""
     shown = ", ".join(f"{key}={value}" for key, value in parameters.items() if key != "text")
-    print(f"engine: {measure} {shown}, run {number + 1}", flush=True)
-    command = [sys.executable, __file__, "--measure", measure, "--work", str(folder)]
-    done = subprocess.run(
-        [*command, "--parameters", json.dumps(parameters)], capture_output=True, text=True
-    )
+    print(f"engine: {measure} {shown}, run {number + 1}", file=sys.stderr, flush=True)
+    command = [sys.executable, MEASURES, measure, folder, json.dumps(parameters)]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         written = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise RunError(written[-1])
     return json.loads(done.stdout.strip().splitlines()[-1])
-
-
-def run_rows(names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]], None]) -> bool:
-    """Measure rows, write the table after each; return whether all went well."""
-    lines: list[Line] = []
-    well = True
-    for name in names:
-        try:
-            lines += list(ROWS[name](bench))
-        except RunError as error:
-            lines.append((name, f"failed: {str(error).replace('|', ',')}"))
-            well = False
-        write(list(lines))
-    print(table(lines))
-    return well
 
 
 # --- command line
@@ -339,10 +330,7 @@ def read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--final-size", type=int, default=16_000)
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/scratch/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
-    parser.add_argument("--parameters", type=json.loads, default={}, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     options.rows = options.rows.split(",")
     if unknown := sorted(set(options.rows) - ROWS.keys()):
@@ -370,27 +358,13 @@ def prepare_bench(options: argparse.Namespace) -> Bench:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit code is 1 if a row failed."""
     options = read_arguments(argv)
-    if options.measure:
-        import engine_measures
-
-        measure = getattr(engine_measures, options.measure)
-        print(json.dumps(measure(options.work, **options.parameters)))
-        return 0
     try:
         bench = prepare_bench(options)
     except (RunError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    machine = machine_facts()
-    well = run_rows(
-        options.rows, bench, lambda lines: write_text(options.output, page(lines, bench, machine))
-    )
-    print(f"engine: table written to {options.output}")
-    return 0 if well else 1
+    return 0 if print_page(options.rows, bench) else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except UserError as error:
-        sys.exit(f"error: {error}")
+    sys.exit(main())

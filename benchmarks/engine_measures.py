@@ -1,6 +1,9 @@
 """What `engine.py` measures: each function is called once in a process of its own.
 
-A function takes the folder that `prepare` filled, and returns numbers that JSON can hold. What is
+    python benchmarks/engine_measures.py MEASURE FOLDER PARAMETERS
+
+A function takes the folder that `prepare` filled, and returns numbers that
+JSON can hold; parameters are JSON, too. What is
 compiled is compiled, or read from Numba's cache, before a clock starts; reading the prepared files
 does not count as time, but as memory.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import resource
 import subprocess
 import sys
@@ -35,6 +39,7 @@ from sagevocab.bpe import (
 )
 from sagevocab.counting import SegmentedCorpus
 from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.errors import UserError
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
@@ -365,3 +370,18 @@ def _peak() -> int:
     """Return the most memory this process has had, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def main() -> None:
+    """Run a measure, and print its numbers on the last line."""
+    name, folder, parameters = sys.argv[1:]
+    measures = (prepare, one_pass, loop, word2vec, pairs, peers, lengthen, bpe, whole)
+    measure = {function.__name__: function for function in measures}[name]
+    try:
+        print(json.dumps(measure(Path(folder), **json.loads(parameters))))
+    except UserError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

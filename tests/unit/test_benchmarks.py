@@ -58,16 +58,22 @@ def test_the_exponent_is_that_of_a_power() -> None:
     assert engine.exponent(points) == pytest.approx(1.2)
 
 
-def test_a_failed_row_leaves_the_others() -> None:
+def table_of(page: str) -> list[list[str]]:
+    """The cells of the table of a printed page, without its head."""
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def test_a_failed_row_leaves_the_others(capsys) -> None:
     def run(measure, number, **parameters):
         if measure == "word2vec":
             raise engine.RunError("no | memory")
         return COSTS[measure]
 
-    written: list = []
-    assert not engine.run_rows(["whole_gensim", "whole"], bench_of(run), written.append)
-    assert written[0] == [("whole_gensim", "failed: no , memory")]
-    assert len(written[1]) == 5
+    assert not engine.print_page(["whole_gensim", "whole"], bench_of(run))
+    first, *others = table_of(capsys.readouterr().out)
+    assert first == ["whole_gensim", "failed: no , memory"]
+    assert len(others) == 4
 
 
 # --- the program itself
@@ -85,24 +91,25 @@ def run_small(text: Path, folder: Path, monkeypatch, **options) -> int:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     chosen = {
         "text": text, "lines": 300, "repeats": 1, "initial-size": 400, "final-size": 250,
-        "work": folder, "output": folder / "engine.md", "peers": folder, **options,
+        "work": folder, "peers": folder, **options,
     }  # fmt: skip
     return engine.main([f"--{name}={value}" for name, value in chosen.items()])
 
 
-def test_the_table_of_a_small_text(text: Path, tmp_path: Path, monkeypatch) -> None:
+def test_the_table_of_a_small_text(text: Path, tmp_path: Path, monkeypatch, capsys) -> None:
     assert run_small(text, tmp_path, monkeypatch, rows="pass,loop,whole,peers") == 0
-    page = (tmp_path / "engine.md").read_text(encoding="utf-8")
+    page = capsys.readouterr().out
     assert page.startswith("300 lines, ")
-    table = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
-    assert len(table) == 2 + 2 + 2 + 4 + 1  # head, then the lines of each row
+    table = table_of(page)
+    assert len(table) == 2 + 2 + 4 + 1  # lines of each row
     assert {len(cells) for cells in table} == {2}
     assert not [cells for cells in table if "failed" in cells[1]]
     assert [cells for cells in table if cells[1].startswith("not measured")] == table[-1:]
 
 
-def test_a_text_too_small_is_one_line(text: Path, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_a_text_too_small_is_an_error_of_one_line(
+    text: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
     assert run_small(text, tmp_path, monkeypatch, **{"initial-size": 90_000}) == 1
-    error = capsys.readouterr().err
-    assert error.startswith("error: ") and error.count("\n") == 1
-    assert "90000 pieces" in error
+    *_, last = capsys.readouterr().err.splitlines()
+    assert last.startswith("error: ") and "90000 pieces" in last
