@@ -2,10 +2,9 @@
 
     python benchmarks/engine_measures.py MEASURE FOLDER PARAMETERS
 
-A function takes the folder that `prepare` filled, and returns numbers that
-JSON can hold; parameters are JSON, too. What is
-compiled is compiled, or read from Numba's cache, before a clock starts; reading the prepared files
-does not count as time, but as memory.
+A function takes the folder that `prepare` filled, and returns numbers that JSON can hold;
+parameters are JSON, too. What is compiled is compiled, or read from Numba's cache, before a clock
+starts; reading the prepared files does not count as time, but as memory.
 """
 
 from __future__ import annotations
