@@ -63,7 +63,7 @@ def claims_markdown(
         },
         tests=sorted({record["test"] for record in records if record["test"]}),
     )
-    return f"{page}\n"
+    return page.rstrip("\n") + "\n"
 
 
 def _show_tokenizer(record: Mapping[str, Any]) -> str:
