@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from reproduction.paper.claims_frame import CONTROL, read_claims_frame
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
 from reproduction.paper.formats import NOTHING, number
@@ -72,25 +73,25 @@ CONTROL_COLUMNS = {  # column of table_controls -> column of the page
 
 def readme() -> list[str]:
     """Return the README's statements beside their controls."""
-    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
-    table = table[table["language"] == "en"].set_index(["id", "tokenizer"])
+    frame = read_claims_frame(REFERENCE / "intrinsic/frames/claims.parquet")
+    frame = frame[frame["language"] == "en"]
     rows = []
     for statement, name, paper, places in README_ROWS:
-        versions = [table.loc[(statement, version)] for version in ("sage", "sage_released")]
-        first = versions[0]
-        mean, low, high = (
-            number(first[f"random_{column}"], ".2f") for column in ("mean", "low", "high")
-        )
-        columns = ("frequency", "counts", "sage_released_zero_mean", "sage_released_shuffled_mean")
-        controls = [number(first[column], ".2f") for column in columns]
-        values = [_with_verdict(version, places) for version in versions]
-        rows.append([name, paper, f"{mean} ({low} to {high})", *controls, *values])
+        found = frame[frame["statement"] == statement]
+        controls = found[found["role"] == CONTROL].groupby("control")["value"]
+        means, random = controls.mean(), controls.get_group("random")
+        spread = [number(value, ".2f") for value in (random.mean(), random.min(), random.max())]
+        columns = ("frequency", "counts", "sage_released_zero", "sage_released_shuffled")
+        judged = found[found["verdict"].notna()].set_index("tokenizer")
+        versions = [_with_verdict(judged.loc[one], places) for one in ("sage", "sage_released")]
+        shown = [number(means[column], ".2f") for column in columns]
+        rows.append([name, paper, "{} ({} to {})".format(*spread), *shown, *versions])
     head = ["English", "paper", "random", "least frequent", "counts", "without vectors"]
     return markdown_table([*head, "shuffled words", "SaGe", "SaGe 1.0"], rows)
 
 
 def _with_verdict(row: pd.Series, places: int) -> str:
-    return f"{number(row['ours'], f'.{places}f')} {SIGNS[row['verdict']]}"
+    return f"{number(row['value'], f'.{places}f')} {SIGNS[row['verdict']]}"
 
 
 def controls() -> list[str]:

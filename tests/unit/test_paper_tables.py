@@ -70,6 +70,11 @@ def test_a_table_in_latex_and_markdown(outputs):
     ]
 
 
+def test_a_csv_has_ten_significant_digits_of_a_number(outputs):
+    Table(["a"], [], [{"a": 2 / 3, "b": 12345678.912345678, "c": 1}]).write(**outputs)
+    assert text_of(outputs, "csv") == "a,b,c\n0.6666666667,12345678.91,1\n"
+
+
 def test_columns_that_rows_leave_out_are_headings_of_groups_in_html():
     bold = Segmentation(("▁a", "<b>", "c"), frozenset({1, 2}))
     rows = [
