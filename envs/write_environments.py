@@ -36,7 +36,7 @@ STAGES = {
     """,
     "paper": """
         jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pydantic
-        pyyaml scikit-learn scipy sentencepiece seqeval tokenizers zstandard
+        pyyaml scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers zstandard
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.

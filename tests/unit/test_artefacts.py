@@ -78,3 +78,22 @@ def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, a
 def test_two_functions_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="figure_lengths is there twice"):
         declare("figure_lengths", "A title", "paper", "figures.figure_lengths", "", reads={})
+
+
+def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefacts, demo) -> None:
+    overlap = artefacts["table_overlap"].arguments(demo)
+    assert overlap["readings"]["SaGe"] == ["sage", "sage.seed2", "sage.seed3"]
+    assert overlap["controls"]["pruned at random"] == ["random", "random.seed2", "random.seed3"]
+    assert artefacts["figure_learning_curves"].arguments(demo)["baseline"] == "BPE"
+    initial = artefacts["table_retokenization"].inputs(demo)["initial"]
+    assert initial["English"] == "results/demo/vocab/en/bpe_initial/pieces.txt"
+
+
+def test_figures_of_one_column_have_its_style() -> None:
+    config = load_config(ROOT, {"figures": {"width": "column"}}, working_directory=False)
+    run = Run.of(config, ROOT / "workflow/resources")
+    [one] = (one for one in registered(run) if one.name == "figure_lengths")
+    assert [Path(path).name for path in one.inputs(run)["style"]] == [
+        "style.mplstyle",
+        "column.mplstyle",
+    ]

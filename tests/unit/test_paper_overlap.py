@@ -20,7 +20,7 @@ PRUNED = {
     "sage": frozenset("abcd"),
     "sage.seed2": frozenset("abce"),
     "counts": frozenset("abdx"),
-    "random": frozenset("axyz"),
+    "random": frozenset("axyzw"),
 }
 READINGS = {"SaGe": ["sage", "sage.seed2"]}
 CONTROLS = {"counts": ["counts"], "at random": ["random"]}

@@ -34,6 +34,11 @@ def test_neighbouring_tokens_in_bold_share_their_marks():
     assert table.markdown(Segmentation(("a", "b"), frozenset({0, 1}))) == "**a b**"
 
 
+def test_a_csv_has_ten_significant_digits_of_a_number(outputs):
+    Table(["a"], [], [{"a": 2 / 3, "b": 12345678.912345678, "c": 1}]).write(**outputs)
+    assert text_of(outputs, "csv") == "a,b,c\n0.6666666667,12345678.91,1\n"
+
+
 def test_cells_and_notes_are_text_in_html():
     bold = Segmentation(("▁a", "<b>", "c"), frozenset({1, 2}))
     html = Table(["", "Piece"], [[["x < y", bold]]], [], ["a & b"]).html()

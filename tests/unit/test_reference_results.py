@@ -89,6 +89,32 @@ def test_bits_of_n_grams_and_causal_models_are_those_of_their_lines(title, langu
             assert row["value"] == pytest.approx(rates[tokenizer], abs=1e-6)
 
 
+@pytest.mark.parametrize(("title", "language"), [("English", "en"), ("Turkish", "tr")])
+@pytest.mark.parametrize("folder", ["causal", "causal_large"])
+def test_bits_of_models_of_controls_are_those_of_their_lines(folder, title, language):
+    table = pd.read_csv(REFERENCE / f"controls/{folder}/table_causal.csv")
+    rows = table.query("language == @title and baseline == 'BPE'").set_index("tokenizer")
+    lines = pd.read_parquet(REFERENCE / f"controls/{folder}/{language}.parquet")
+    lines = lines.astype({"bits": float})
+    totals = lines.groupby("tokenizer")[["bits", "characters"]].sum()
+    rates = totals["bits"] / totals["characters"]
+    names = {"counts": "counts", "sage_released": "SaGe 1.0", "random": "pruned at random"}
+    for tokenizer, label in names.items():
+        assert rows["value"][label] == pytest.approx(rates[tokenizer])
+        assert rows["difference"][label] == pytest.approx(rates[tokenizer] - rates["bpe"])
+
+
+def test_scores_of_vectors_of_controls_are_those_of_their_answers():
+    table = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
+    rows = table.query("task == 'stsb' and baseline == 'BPE'").set_index("tokenizer")
+    answers = pd.read_parquet(REFERENCE / "controls/vectors/stsb.parquet").astype(float)
+    for tokenizer, label in {"counts": "counts", "sage_released": "SaGe 1.0"}.items():
+        scores = [
+            SCORES["stsb"](answers["label"], answers[f"{tokenizer}.{n}"]) for n in range(1, 6)
+        ]
+        assert rows["value"][label] == pytest.approx(sum(scores) / len(scores))
+
+
 # --- contexts or counts
 
 CONTROLS = {
