@@ -104,9 +104,9 @@ class Results:
 class Case:
     """One claim's subject: a tokenizer of a run, in one language, on one corpus.
 
-    corpus: `train`, a domain, or the name of a task. control: what the seeds of a vocabulary that is
-    pruned without contexts are called together; number: which of them it is, from 1 on. A control
-    has no interval and no test, which cost most.
+    corpus: `train`, a domain, or the name of a task. control: what the seeds of a vocabulary
+    pruned without contexts are called together; number: which of them it is, from 1 on. One
+    has neither interval nor test, which cost most.
     """
 
     run: Results
