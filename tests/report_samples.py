@@ -122,6 +122,8 @@ FINDINGS = """# [Re] A paper
 
 - SaGe < 1.0 reproduces *one* of `two`.
 
+![How long pieces are.](figures/figure_lengths.png)
+
 ## Question
 
 Whether.

@@ -104,8 +104,9 @@ class Results:
 class Case:
     """One claim's subject: a tokenizer of a run, in one language, on one corpus.
 
-    corpus: `train`, a domain, or the name of a task. alone: a number is wanted without interval and
-    test, which cost most.
+    corpus: `train`, a domain, or the name of a task. control: what the seeds of a vocabulary
+    pruned without contexts are called together; number: which of them it is, from 1 on. One
+    has neither interval nor test, which cost most.
     """
 
     run: Results
@@ -113,12 +114,13 @@ class Case:
     corpus: str
     tokenizer: str
     values: Mapping[str, Any]
-    alone: bool = False
+    control: str | None = None
+    number: int | None = None
 
     @property
     def seed(self) -> int | None:
         """Seed of what is resampled; None if nothing is."""
-        return None if self.alone else self.run.seed
+        return None if self.control else self.run.seed
 
     @property
     def constructed(self) -> bool:

@@ -48,6 +48,7 @@ from sagevocab.state import write_text
 
 log = logging.getLogger(__name__)
 
+_IMAGE = re.compile(r"!\[([^]]*)\]\(figures/(\w+)\.png\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
@@ -233,12 +234,12 @@ def _require_portable(text: str, output: Path | str) -> None:
 
 
 def _summary(findings: Path | str) -> Markup:
-    """Return the summary of the findings as HTML."""
+    """Return the summary of the findings as HTML; it links the figures, which stand below."""
     try:
         text = Path(findings).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    return _html(section(text, SUMMARY))
+    return _html(_IMAGE.sub(r"[\1](#\2)", section(text, SUMMARY)))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
