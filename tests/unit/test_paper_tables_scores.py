@@ -11,7 +11,8 @@ from sagevocab.errors import UserError
 from table_files import markdown_rows, text_of
 
 TASKS = [{"name": "cola", "label": "CoLA", "metric": "matthews", "constructed": False}]
-GIVEN = {"tasks": TASKS, "labels": {"bpe": "BPE", "sage": "SaGe"}, "significant": set()}
+LABELS = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
+GIVEN = {"tasks": TASKS, "labels": LABELS, "significant": {("SaGe", "cola")}}
 GIVEN |= {"paper": {"tables": {"table_ner": {}}}, "table": "table_ner", "notes": []}
 
 
@@ -22,10 +23,14 @@ def score(tokenizer: str, value: float) -> dict:
 
 
 def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
-    scores = [score("bpe", -0.0123), score("sage", math.nan)]
-    table_scores(scores, **GIVEN).write(**outputs)
-    last = ["Most frequent answer", "0.0000"]
-    assert markdown_rows(outputs) == [["BPE", "−0.0123"], ["SaGe", "–"], last]
+    values = {"bpe": -0.0123, "sage": 0.5, "sage_released": math.nan}
+    table_scores([score(*one) for one in values.items()], **GIVEN).write(**outputs)
+    assert markdown_rows(outputs) == [
+        ["BPE", "−0.0123"],
+        ["SaGe", r"0.5000\*"],
+        ["SaGe 1.0", "–"],
+        ["Most frequent answer", "0.0000"],
+    ]
     assert "One fine-tuning seed" in text_of(outputs, "md")
 
 
