@@ -342,7 +342,7 @@ def show_caption(name: str, text: str) -> Markup:
     """Return the HTML of a caption: reStructuredText of paragraphs, literals and emphasis.
 
     Raises:
-        UserError: there is no text.
+        UserError: the text is empty.
     """
     if not text.strip():
         raise UserError(
