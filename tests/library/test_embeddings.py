@@ -137,12 +137,6 @@ def test_embeddings_survive_a_round_trip(corpus, tmp_path):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_another_npz_holds_no_embeddings(tmp_path):
-    np.savez(tmp_path / "state.npz", target=np.zeros(1))
-    with pytest.raises(UserError, match="holds no embeddings"):
-        Embeddings.load(tmp_path / "state.npz")
-
-
 def test_a_corpus_without_any_piece_is_a_user_error():
     corpus = WordCorpus.from_lines(["xx y"], Normalizer())
     with pytest.raises(UserError, match="^corpus: no piece occurs"):

@@ -70,7 +70,7 @@ TEXTS = st.one_of(
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(text=TEXTS)
 def test_the_exported_tokenizer_segments_as_the_pruning_does(pruned, name: str, text: str) -> None:
     initial, left, tokenizer = pruned[name]
@@ -173,14 +173,6 @@ def test_merges_are_kept(made) -> None:
 def test_a_list_in_python() -> None:
     initial = read_initial(["▁a", "b", "ab"])
     assert initial.pieces == ["▁a", "b", "ab", "a", "▁"]
-    for wrong, message in (
-        (["▁a", 3], "initial: item 2 of the list is no text"),
-        (["▁a", "b", "▁a"], "initial: item 3: '▁a' is on item 1 already"),
-        ([], "initial: the list holds no pieces"),
-        ({"▁a": 1}.items(), "initial: dict_items is no tokenizer"),
-    ):
-        with pytest.raises(UserError, match=message):
-            read_initial(wrong)
 
 
 def whole_lines(step: Any = None) -> Tokenizer:

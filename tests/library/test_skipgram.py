@@ -256,11 +256,8 @@ def test_vectors_give_the_bytes_of_plain_arithmetic(
     assert np.array_equal(fast, plain) and not np.array_equal(fast, matrices)
 
 
-PROCESSORS = {
-    "x86_64": ("x86-64-v2", "x86-64-v3"),  # without fused multiply-adds, and with AVX2
-    "aarch64": ("generic",),
-    "arm64": ("generic",),
-}
+# x86-64-v2 has no fused multiply-adds.
+PROCESSORS = {"x86_64": "x86-64-v2", "aarch64": "generic", "arm64": "generic"}
 
 
 def print_digest() -> None:
@@ -270,19 +267,20 @@ def print_digest() -> None:
 
 
 def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> None:
-    """Compiled for other processors, the same training ends with the same bytes."""
+    """Compiled for another processor, the same training ends with the same bytes."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     command = [sys.executable, "-c", f"import {Path(__file__).stem} as t; t.print_digest()"]
-    runs = []
-    for name in PROCESSORS[platform.machine()]:
-        numba = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}
-        environment = {
-            **os.environ, **numba, "NUMBA_CACHE_DIR": str(tmp_path / name), "PYTHONPATH": path,
-        }  # fmt: skip
-        runs.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+    numba = {"NUMBA_CPU_NAME": PROCESSORS[platform.machine()], "NUMBA_CPU_FEATURES": ""}
+    numba["NUMBA_CACHE_DIR"] = str(tmp_path)
+    run = subprocess.run(
+        command,
+        env={**os.environ, **numba, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     print_digest()
-    here = capsys.readouterr().out
-    assert [run.communicate()[0] for run in runs] == [here] * len(runs)
+    assert run.stdout == capsys.readouterr().out
 
 
 def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
@@ -304,7 +302,7 @@ def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
     assert "fmaf" not in assembly  # of the mathematical library, number by number
 
 
-@pytest.mark.parametrize("threads", [2, 4, 8])
+@pytest.mark.parametrize("threads", [2, 8])
 def test_any_number_of_threads_makes_the_same_bytes(threads: int, monkeypatch) -> None:
     monkeypatch.setattr(skipgram, "CHUNK", 200)
     for one, many in zip(trained(1), trained(threads), strict=True):
@@ -317,12 +315,6 @@ def test_an_interruption_meets_no_kernel(monkeypatch) -> None:
     monkeypatch.setattr(skipgram, "_train_chunk", lambda *_: used.add(threading.current_thread()))
     trained(threads=2)
     assert used and threading.main_thread() not in used
-
-
-def test_any_dimension_and_number_of_negatives() -> None:
-    target, context = trained(dimension=17, negative=20)
-    assert target.shape == context.shape == (50, 17)
-    assert np.isfinite(target).all() and np.abs(context).max() > 0
 
 
 # --- as `train_embeddings` uses it
@@ -350,17 +342,6 @@ def test_every_pair_of_what_gensim_gets_is_listed_once(lines: str, corpus) -> No
             if abs(i - j) <= settings.window:
                 wanted[int(sentence[j]), int(sentence[i])] += 1
     assert listed == wanted
-
-
-def test_chunks_begin_with_the_lines_nearest_to_equal_parts(monkeypatch) -> None:
-    text = random_text()
-    ends = text.line_offsets  # a word is a piece
-    for tokens in (1, 10, 100, 10_000):
-        monkeypatch.setattr(skipgram, "CHUNK", tokens)
-        places = np.linspace(0, ends[-1], max(1, round(ends[-1] / tokens)) + 1)
-        trainer = BlockTrainer(text, SETTINGS)
-        assert trainer._lines.tolist() == np.unique(np.searchsorted(ends, places)).tolist()
-        assert len(trainer._chunks[0].kept) == np.diff(ends[trainer._lines]).max()
 
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:

@@ -104,7 +104,7 @@ CASES = [
 ]
 SPELT = "the ［MASK］ of a［ＳＥＰ］b [MASK"  # normalised it spells special tokens
 relaxed = settings(
-    max_examples=120,
+    max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
