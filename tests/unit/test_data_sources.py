@@ -8,13 +8,10 @@ import http.server
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import certifi
 import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
@@ -52,13 +49,10 @@ def get(source: Source, folder: Path, part: Sample | None = None, seed: int = 1)
 @pytest.mark.parametrize(
     ("path", "form"),
     [
-        ("a.parquet", "parquet"),
         ("a.b/c.jsonl.gz", "jsonl"),
         ("a.ndjson", "jsonl"),
-        ("a.csv.bz2", "csv"),
         ("a.tsv.zst", "tsv"),
         ("some.text.txt.xz", "text"),
-        ("wiki-20260801.xml.bz2", "mediawiki"),
         ("enwiki-pages-articles1.xml-p1p41242.bz2", "mediawiki"),
         ("some-package:a/b.conllu", "conllu"),
         ("ner.conll", "conll"),
@@ -91,13 +85,6 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
     assert (seen["origin"], seen["sha256"]) == (package, digest)
     with pytest.raises(UserError, match="has 360082 bytes instead of 5"):
         get(packaged(package, bytes=5), tmp_path)
-    if os.environ.get("PYTEST_XDIST_WORKER") is None:
-        code = (
-            "import sys; from reproduction.data.packages import package_file; "
-            f"package_file({package!r}); assert 'gensim' not in sys.modules"
-        )
-        environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
-        subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 @pytest.mark.parametrize(
@@ -311,14 +298,6 @@ def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:
     assert not (tmp_path / "out").is_symlink()
 
 
-def test_certificates_of_a_network_reach_the_client_of_the_hub(hub, tmp_path, monkeypatch) -> None:
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", certifi.where())
-    monkeypatch.setenv("SSL_CERT_FILE", "")
-    monkeypatch.delenv("SSL_CERT_FILE")
-    get(words(), tmp_path)
-    assert os.environ["SSL_CERT_FILE"] == certifi.where()
-
-
 def test_shares_of_the_rows_are_disjoint_in_order_and_their_seeds(hub, tmp_path) -> None:
     ids = []
     for share, seed in (([0.0, 0.9], 1), ([0.9, 1.0], 1), ([0.9, 1.0], 2)):
@@ -381,7 +360,7 @@ def test_a_branch_whose_old_files_are_gone_gives_the_new_ones(hub, tmp_path) -> 
     assert get(words(), tmp_path)["commit"] == "b" * 40  # as kept
 
 
-@pytest.mark.parametrize("fault", ["503", "web page", "short, with a wrong length", "odd list"])
+@pytest.mark.parametrize("fault", ["503", "web page", "odd list"])
 def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, monkeypatch, fault) -> None:
     monkeypatch.setitem(FAULTS, "odd list", lambda handler: handler.reply(200, b'{"sha": "a"}'))
     hub.faults = [fault] * 10

@@ -69,16 +69,6 @@ def snakemake(folder: Path, *arguments: str, **environment: str) -> Run:
     return run_snakemake(folder, arguments, {"PYTHONPATH": "", **environment})
 
 
-def test_as_a_module_of_another_workflow(tiny, elsewhere: Path) -> None:
-    snakefile = repr(str(tiny.checkout / "workflow/Snakefile"))
-    (elsewhere / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
-    # What lies here is the other workflow's own configuration.
-    (elsewhere / "config.yaml").write_text("samples: [a, b]\n")
-    run = snakemake(elsewhere, "sage_table_hyperparameters_vocabulary")
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "prune_batch" in (elsewhere / TABLE).read_text()
-
-
 def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path) -> None:
     hosted = tmp_path / "hosted/owner/sagevocab"
     hosted.mkdir(parents=True)
@@ -89,6 +79,8 @@ def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path)
     # As snakedeploy writes it.
     snakefile = 'github("owner/sagevocab", path="workflow/Snakefile", tag="v1")'
     (elsewhere / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
+    # What lies here is the other workflow's own configuration.
+    (elsewhere / "config.yaml").write_text("samples: [a, b]\n")
     run = snakemake(
         elsewhere,
         "sage_table_hyperparameters_vocabulary",

@@ -155,18 +155,12 @@ def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path)
 def test_the_names_of_files_reach_no_shell(tiny) -> None:
     name = "a b;touch hacked;$(touch hacked)`touch hacked`'\"&|> \\ new\nline [1] *?~#%é"
     rows = "".join(f'{{"sentence": "good {n}", "label": {n % 2}}}\n' for n in range(40))
-    words = "".join(f"{word}s\t{word} @@s\n" for word in ("fox", "dog", "jump"))
-    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n", "tsv": words}
+    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n"}
     for ending, content in files.items():
         (tiny.checkout / f"{name}.{ending}").write_text(content)
     task = {"validation_share": 0.3, "source": {"train": {"path": f"{name}.jsonl"}}}
-    texts = english(path=f"{name}.txt", format="text")
-    texts["language_settings"]["en"]["morphology"] = {
-        "path": f"{name}.tsv",
-        "format": "segmentation",
-    }
     override = {
-        **texts,
+        **english(path=f"{name}.txt", format="text"),
         "run": "names",
         "download_dir": name,
         "domain_settings": {"quora": {"source": {"path": f"{name}.txt"}}},
@@ -176,7 +170,7 @@ def test_the_names_of_files_reach_no_shell(tiny) -> None:
     }
     (tiny.checkout / "names.yaml").write_text(yaml.safe_dump(override))
     made = ("corpus/en.txt.zst", "tasks/sst2/train.parquet", "vocab/en/theirs/pieces.txt")
-    made += ("corpus/domains/quora.txt.zst", "analysis/en/morphology/theirs.json")
+    made += ("corpus/domains/quora.txt.zst",)
     run = tiny("-p", *(f"results/names/{file}" for file in made), extra=("names.yaml",))
     assert run.returncode == 0, run.stderr[-3000:]
     assert not list(tiny.checkout.rglob("hacked*"))
