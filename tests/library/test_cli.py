@@ -26,7 +26,6 @@ from sagevocab.bpe import TrainingSettings, train_bpe
 from sagevocab.cli import main
 from sagevocab.comparison import MEASURES
 from sagevocab.embeddings import Embeddings
-from sagevocab.errors import UserError
 from sagevocab.names import SECTIONS, option
 from sagevocab.pieces import read_pieces
 from sagevocab.progress import Progress
@@ -237,16 +236,6 @@ def test_the_advice_on_a_size_that_is_too_large_works(
         assert len(read_pieces(tmp_path / size / "pieces.txt")) == int(size)
 
 
-def test_the_advice_on_a_size_in_python() -> None:
-    with pytest.raises(UserError, match="^vocab_size: .* set it to between") as caught:
-        sagevocab.train(FEW_WORDS, vocab_size=5000)
-    most = int(re.search(r"and (\d+), or train on more text", str(caught.value))[1])
-    vectors = {"epochs": 1, "dimension": 8}
-    assert len(sagevocab.train(FEW_WORDS, vocab_size=most, word2vec=vectors).pieces) == most
-    with pytest.raises(UserError, match="set initial_size to that and vocab_size to between"):
-        sagevocab.train(FEW_WORDS, vocab_size=most, initial_size=5000)
-
-
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(built, out)
@@ -376,20 +365,6 @@ def test_encode_prints_what_autotokenizer_gives(
     ids = tokenizer(lines, **options)["input_ids"]
     names = ids if output == "ids" else map(tokenizer.convert_ids_to_tokens, ids)
     assert printed == [*(" ".join(map(str, line)) for line in names), ""]
-
-
-def test_lines_are_read_from_a_terminal(built: Path) -> None:
-    keyboard, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, "encode", str(built)],
-        env=ENVIRONMENT,
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert b"end with Ctrl-D" in process.stderr.readline()
-        os.write(keyboard, "řeka\n\x04".encode())
-        assert process.stdout.read().decode().replace(" ", "") == "▁řeka\n"
 
 
 def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import ctypes.util
 import itertools
 import os
 import platform
-import re
 import subprocess
 import sys
 import threading
@@ -16,10 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
-from numba import njit, types
 
 from sagevocab import embeddings, skipgram
 from sagevocab.counting import SegmentedCorpus
@@ -281,25 +278,6 @@ def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> Non
     )
     print_digest()
     assert run.stdout == capsys.readouterr().out
-
-
-def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
-    @njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    def group(target, context, rows, steps, counters):
-        skipgram._prefetch(target, 0)
-        skipgram._train_group(target, context, rows, steps, 8, np.float32(0.1), 50, 15)
-        skipgram._wait(counters, 0, 1)
-
-    matrix = types.float32[:, ::1]
-    signature = matrix, matrix, types.int32[::1], types.float32[::1], types.int64[::1]
-    group.compile(signature)
-    code = re.sub('target (datalayout|triple) = ".*"', "", group.inspect_llvm(signature))
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    arm = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine()
-    assembly = arm.emit_assembly(llvm.parse_assembly(code))
-    assert assembly.count("fmla") > 500 and "prfm" in assembly and "usleep" in assembly
-    assert "fmaf" not in assembly  # of the mathematical library, number by number
 
 
 @pytest.mark.parametrize("threads", [2, 8])

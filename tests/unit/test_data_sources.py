@@ -99,12 +99,6 @@ def test_a_missing_package_or_file_is_one_line(tmp_path, package, message) -> No
         get(packaged(package), tmp_path)
 
 
-def test_a_file_of_a_distribution_lies_where_its_own_list_says(tmp_path) -> None:
-    package = "turkish-treebanks:data/web.conllu"
-    get(packaged(package), tmp_path)
-    assert (tmp_path / "out").read_text(encoding="utf-8").startswith("# sent_id = tr-forum")
-
-
 def test_text_files_of_packages_are_joined_line_by_line(tmp_path, monkeypatch) -> None:
     (tmp_path / "shipped").mkdir()
     for name, text in (("__init__.py", ""), ("a.txt", "one"), ("b.txt", "two\n")):

@@ -213,7 +213,6 @@ def test_only_padding_needs_a_mask():
     ("has_bf16", "capability", "precision"),
     [
         (True, (9, 0), "bf16"),
-        (False, (7, 5), "fp16"),
         (False, (7, 0), "fp16"),
         (False, (6, 1), "fp32"),
     ],
@@ -250,8 +249,5 @@ def test_only_a_fork_loads_batches_beside_a_gpu(tmp_path, monkeypatch, method, w
 def test_too_little_memory_names_the_key(error):
     with pytest.raises(UserError, match="^a key: too little memory"), memory_for("a key"):
         raise error
-
-
-def test_another_error_stays_what_it_is():
     with pytest.raises(RuntimeError, match="something else"), memory_for("a key"):
         raise RuntimeError("something else")

@@ -99,7 +99,7 @@ def test_downstream_without_models_is_one_line(tiny) -> None:
 
 
 def test_the_paper_plans_everything(tiny) -> None:
-    run = tiny("-n", "--quiet", "rules", "all", config=())
+    run = tiny("-n", "all", config=())
     assert run.returncode == 0, run.stderr[-3000:]
     jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     assert jobs["measure_rankings"] == "4"  # two languages, two readings
