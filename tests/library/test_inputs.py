@@ -17,7 +17,6 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.inputs import lines_of
 
@@ -207,12 +206,6 @@ def test_a_file_has_the_lines_of_the_same_text_in_memory(tmp_path: Path) -> None
     file = tmp_path / "lines.txt"
     file.write_bytes(text.encode())
     assert list(lines_of(file)) == list(lines_of(iter([text]))) == ["a", "b\r", "", "", " c "]
-
-
-def test_python_shows_no_second_traceback_of_a_missing_file() -> None:
-    with pytest.raises(UserError) as caught:
-        sagevocab.train("none.txt")
-    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
 
 
 def test_a_saved_data_set_is_named_with_the_way_to_load_it(here: Path) -> None:

@@ -9,13 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import sagevocab
-from sagevocab import training
 from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_sentencepiece
 from sagevocab.cli import main
 from sagevocab.errors import UserError
@@ -35,14 +33,6 @@ PRINTABLE = {*string.printable} - {*string.whitespace}
 
 def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
-
-
-def test_each_second_of_reading_is_reported(monkeypatch) -> None:
-    clock, heard = iter([0, 0.4, 0.9, 1.2, 1.7, 3.1]), []
-    monkeypatch.setattr(training, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    lines = list("abcde")
-    assert list(training._reported(iter(lines), heard.append)) == lines
-    assert heard == [Progress("reading text", seconds) for seconds in (0, 1, 3)]
 
 
 # --- printable ASCII

@@ -203,21 +203,6 @@ def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) ->
         get(latest, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("missing", r"sums: cannot be fetched \(HTTP 404 Not Found\); check `x\.source\.language`"),
-        ("http://127.0.0.1:9", r"sums: cannot be fetched \(no connection\); run again later, or"),
-    ],
-)
-def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, message) -> None:
-    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
-    with Running() as server:
-        base = url if "//" in url else f"{server.url}/{url}"
-        with pytest.raises(UserError, match=message):
-            get(latest.model_copy(update={"sums": [f"{base}/sums"]}), tmp_path)
-
-
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
     (tmp_path / "hu.txt").write_text("text")
     form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
