@@ -6,15 +6,10 @@ import pytest
 
 from reproduction.data.construct import TASKS, construct, shipped_sentences
 from reproduction.data.datasets import tags_to_iob2
-from reproduction.data.sources import CONSTRUCTED
 from sagevocab.errors import UserError
 
 PAIRS = ["mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"]
 COUNTS = {"sst2": (140, 45)}
-
-
-def test_the_configuration_knows_the_tasks() -> None:
-    assert sorted(CONSTRUCTED) == sorted(TASKS)
 
 
 @pytest.mark.parametrize("task", TASKS)

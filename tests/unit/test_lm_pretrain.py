@@ -11,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, RobertaPreLayerNormForMaskedLM
 
-from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
+from lm_samples import ASKED, PIECES, TINY, make_shards
 from reproduction.lm import pretrain as module
 from reproduction.lm.heldout import HeldoutSettings
 from reproduction.lm.pretrain import Pretrainer, pretrain
@@ -201,12 +201,3 @@ def test_a_setting_that_does_not_work_is_named(setting, message, corpus, tmp_pat
     with pytest.raises(UserError, match=message):
         train(corpus, tmp_path / "m", **setting)
     assert not (tmp_path / "m").exists()
-
-
-def test_shards_of_another_tokenizer_are_an_error(corpus, tmp_path):
-    other = make_vocabulary(tmp_path / "other", PIECES[:-1])
-    with pytest.raises(UserError, match="made with another tokenizer"):
-        pretrain(
-            *(corpus / "shards", other, tmp_path / "m", PretrainSettings(**TINY)),
-            **{"name": "x", "seed": 1, "state_dir": tmp_path / "state"},
-        )
