@@ -95,6 +95,29 @@ def test_an_interrupt_does_not_reach_what_compiles() -> None:
     assert is_done.wait(60)
 
 
+CATCHING = """
+import os, signal, time
+from sagevocab.compiling import meet_compiled
+
+def work():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(1)
+    print("compiled")
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+try:
+    meet_compiled(work, print)
+except KeyboardInterrupt:
+    print("caught", flush=True)
+"""
+
+
+def test_a_script_that_catches_an_interrupt_ends_well(tmp_path: Path) -> None:
+    command, environment = [sys.executable, "-c", CATCHING], {**os.environ, "PYTHONPATH": OURS}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "caught\ncompiled\n")
+
+
 def test_an_interrupt_ends_the_command_while_it_compiles(tmp_path: Path) -> None:
     text = tmp_path / "text"
     text.write_text("some words\n" * 9, encoding="utf-8")

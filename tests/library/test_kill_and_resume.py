@@ -138,12 +138,15 @@ def resumed(caplog: pytest.LogCaptureFixture) -> set[str]:
 CHANGED: dict[str, dict[str, Any]] = {
     "seed": {"seed": 2},
     "vocab_size": {"vocab_size": 171},
+    "epochs": {"word2vec": {"epochs": 5}},
+    "window": {"sage": {"window": 4}},
     "decoder": {"sage": {"decoder": "merges"}},
+    "max_word_chars": {"vocabulary": {"max_word_chars": 6}},
     "text": {"lines": [*LINES[:-1], LINES[-1] + "α"]},
     "order": {"lines": LINES[::-1]},
 }
 # What prunes otherwise may have the same embeddings to begin with.
-PRUNING_ONLY = {"vocab_size", "decoder"}
+PRUNING_ONLY = {"vocab_size", "window", "decoder"}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import ctypes.util
 import itertools
 import os
 import platform
+import re
 import subprocess
 import sys
 import threading
@@ -15,8 +16,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from numba import njit, types
 
 from sagevocab import embeddings, skipgram
 from sagevocab.counting import SegmentedCorpus
@@ -280,6 +283,25 @@ def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> Non
     assert run.stdout == capsys.readouterr().out
 
 
+def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
+    @njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    def group(target, context, rows, steps, counters):
+        skipgram._prefetch(target, 0)
+        skipgram._train_group(target, context, rows, steps, 8, np.float32(0.1), 50, 15)
+        skipgram._wait(counters, 0, 1)
+
+    matrix = types.float32[:, ::1]
+    signature = matrix, matrix, types.int32[::1], types.float32[::1], types.int64[::1]
+    group.compile(signature)
+    code = re.sub('target (datalayout|triple) = ".*"', "", group.inspect_llvm(signature))
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    arm = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine()
+    assembly = arm.emit_assembly(llvm.parse_assembly(code))
+    assert all(name in assembly for name in ("fmla", "prfm", "usleep"))
+    assert "fmaf" not in assembly  # of the mathematical library, number by number
+
+
 @pytest.mark.parametrize("threads", [2, 8])
 def test_any_number_of_threads_makes_the_same_bytes(threads: int, monkeypatch) -> None:
     monkeypatch.setattr(skipgram, "CHUNK", 200)
@@ -320,6 +342,17 @@ def test_every_pair_of_what_gensim_gets_is_listed_once(lines: str, corpus) -> No
             if abs(i - j) <= settings.window:
                 wanted[int(sentence[j]), int(sentence[i])] += 1
     assert listed == wanted
+
+
+def test_chunks_begin_with_the_lines_nearest_to_equal_parts(monkeypatch) -> None:
+    text = random_text()
+    ends = text.line_offsets  # a word is a piece
+    for tokens in (1, 10, 100, 10_000):
+        monkeypatch.setattr(skipgram, "CHUNK", tokens)
+        places = np.linspace(0, ends[-1], max(1, round(ends[-1] / tokens)) + 1)
+        trainer = BlockTrainer(text, SETTINGS)
+        assert trainer._lines.tolist() == np.unique(np.searchsorted(ends, places)).tolist()
+        assert len(trainer._chunks[0].kept) == np.diff(ends[trainer._lines]).max()
 
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:
