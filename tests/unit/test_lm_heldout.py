@@ -90,6 +90,8 @@ def test_scores_worked_by_hand():
         "heldout_loss": pytest.approx(5 * math.log(2) / 3),
         "heldout_accuracy": pytest.approx(1 / 3),
     }
+    one_word_right = frame.assign(right_words=[1, 0])
+    assert summarise_words(one_word_right)["heldout_word_accuracy"] == pytest.approx(1 / 3)
 
 
 LINES = ["the cat sees the house.", "a dog", "my sister, hears", "the ж moon", "teacher"]
