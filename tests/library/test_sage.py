@@ -205,9 +205,9 @@ def test_pieces_ranked_once_keep_their_order():
 
 
 def test_counts_take_no_contexts():
-    with pytest.raises(UserError, match=r"sage\.contexts: real is for a loss, .* set it to zero"):
+    with pytest.raises(UserError, match=r"sage\.contexts: .*zero"):
         settings_from("printed", loss="tokens_per_line")
-    with pytest.raises(UserError, match=r"sage\.push_back_line_start: True is for a loss"):
+    with pytest.raises(UserError, match=r"sage\.push_back_line_start: "):
         settings_from("counts", push_back_line_start=True)
 
 

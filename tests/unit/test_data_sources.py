@@ -212,9 +212,7 @@ def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> Non
     resolved = resolve_source(stanza, {"any": entry}, key="x.source")
     assert (get(resolved, tmp_path)["title"], resolved.version) == ("hu", "20240101")
     resolved = resolve_source(stanza | {"date": None}, {"any": entry}, key="x.source")
-    with pytest.raises(
-        UserError, match=r"^config key x\.source\.date: any has no `sums`.*set a date"
-    ):
+    with pytest.raises(UserError, match=r"^config key x\.source\.date: .*set a date"):
         get(resolved, tmp_path)
     entry["urls"] = [entry["urls"][0].replace("{language}", "{date}")]
     resolved = resolve_source(
@@ -290,7 +288,7 @@ def test_shares_of_the_rows_are_disjoint_in_order_and_their_seeds(hub, tmp_path)
 
 def test_only_tables_of_parquet_are_joined_or_shared(hub, tmp_path) -> None:
     for fields in ({}, {"share": [0.0, 0.9]}):
-        with pytest.raises(UserError, match=r"words of datasets\.yaml: .* this is jsonl; name one"):
+        with pytest.raises(UserError, match=r"words of datasets\.yaml: .*jsonl"):
             get(words(format="jsonl", **fields), tmp_path)
 
 
@@ -412,9 +410,9 @@ def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> N
     assert get(words(), tmp_path)["commit"] == COMMIT
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
     (snapshot / "0000.parquet").rename(snapshot / "0000-of-0002.parquet")  # one of two
-    with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
         get(words(), tmp_path)
-    with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE"):
         get(words({"files": "en/*"}), tmp_path)
 
 

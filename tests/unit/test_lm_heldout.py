@@ -170,7 +170,7 @@ def test_words_of_another_tokenizer_are_refused(tmp_path):
     shards = make_shards(tmp_path)
     assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary")).rows) == ASKED.lines
     other = load_encoder(make_vocabulary(tmp_path / "other", [*PIECES, "ird"]))
-    with pytest.raises(UserError, match=r"heldout\.npz: these words were encoded with another"):
+    with pytest.raises(UserError, match=r"heldout\.npz: .*another tokenizer"):
         open_heldout(shards, other)
 
 
