@@ -3,29 +3,35 @@
     python docs/render_tables.py
 
 A table stands between `<!-- table: NAME -->` and `<!-- end of table -->`. Each function of `TABLES`
-renders one of them as Markdown.
+returns the lines of one of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from itertools import combinations, product
+from collections.abc import Callable
+from itertools import product
 from pathlib import Path
-from statistics import fmean
 
 import pandas as pd
 
-from reproduction.paper.formats import number
+from reproduction.paper.claims_frame import CONTROL, read_claims_frame
+from reproduction.paper.claims_page import SIGNS
+from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
+from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.table import markdown_table
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"
-PAGES = ("README.md", "docs/results.md")
+PAGES = ("README.md", "docs/results.md", "results/reference/reruns/README.md")
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
-LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
-VERSIONS = {"SaGe 1.0": "sage_released", "SaGe": "sage"}
-SIGNS = {"reproduced": "✓", "same direction": "≈", "undecided": "?", "not reproduced": "✗"}
+VERSIONS = ("SaGe 1.0", "SaGe")
+SIZES = {
+    "8,000": ("English", "Turkish"),
+    "16,000": ("German", "Russian"),
+    "32,000": ("English", "Turkish"),
+}
 
 README_ROWS = (  # statement, name, what the paper says, decimal places of SaGe's values
     ("token_ratio", "tokens, relative to BPE", "1.125", 3),
@@ -65,50 +71,40 @@ CONTROL_COLUMNS = {  # column of table_controls -> column of the page
 }
 
 
-def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table, which ends in a line break."""
-    lines = [head, ["---"] * len(head), *rows]
-    return (
-        "".join(f"| {' | '.join(line)} |\n" for line in lines)
-        .replace("| ---", "|---")
-        .replace("--- |", "---|")
-    )
-
-
-def readme() -> str:
+def readme() -> list[str]:
     """Return the README's statements beside their controls."""
-    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
-    table = table[table["language"] == "en"].set_index(["id", "tokenizer"])
+    frame = read_claims_frame(REFERENCE / "intrinsic/frames/claims.parquet")
+    frame = frame[frame["language"] == "en"]
     rows = []
     for statement, name, paper, places in README_ROWS:
-        versions = [table.loc[(statement, version)] for version in ("sage", "sage_released")]
-        first = versions[0]
-        mean, low, high = (
-            number(first[f"random_{column}"], ".2f") for column in ("mean", "low", "high")
-        )
-        columns = ("frequency", "counts", "sage_released_zero_mean", "sage_released_shuffled_mean")
-        controls = [number(first[column], ".2f") for column in columns]
-        values = [_with_verdict(version, places) for version in versions]
-        rows.append([name, paper, f"{mean} ({low} to {high})", *controls, *values])
+        found = frame[frame["statement"] == statement]
+        controls = found[found["role"] == CONTROL].groupby("control")["value"]
+        means, random = controls.mean(), controls.get_group("random")
+        spread = [number(value, ".2f") for value in (random.mean(), random.min(), random.max())]
+        columns = ("frequency", "counts", "sage_released_zero", "sage_released_shuffled")
+        judged = found[found["verdict"].notna()].set_index("tokenizer")
+        versions = [_with_verdict(judged.loc[one], places) for one in ("sage", "sage_released")]
+        shown = [number(means[column], ".2f") for column in columns]
+        rows.append([name, paper, "{} ({} to {})".format(*spread), *shown, *versions])
     head = ["English", "paper", "random", "least frequent", "counts", "without vectors"]
-    return markdown([*head, "shuffled words", "SaGe", "SaGe 1.0"], rows)
+    return markdown_table([*head, "shuffled words", "SaGe", "SaGe 1.0"], rows)
 
 
 def _with_verdict(row: pd.Series, places: int) -> str:
-    return f"{number(row['ours'], f'.{places}f')} {SIGNS[row['verdict']]}"
+    return f"{number(row['value'], f'.{places}f')} {SIGNS[row['verdict']]}"
 
 
-def controls() -> str:
+def controls() -> list[str]:
     """Return some rows of table_controls."""
     text = (REFERENCE / "intrinsic/tables/table_controls.md").read_text(encoding="utf-8")
     head, _, *lines = (re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines())
     shown = [head.index(column) + 1 for column in CONTROL_COLUMNS]
     cells = {(line[0], line[1]): line for line in lines if len(line) > max(shown)}
     rows = [[name, *(cells[name, title][at] for at in shown)] for name, title in CONTROL_ROWS]
-    return markdown(["", *CONTROL_COLUMNS.values()], rows)
+    return markdown_table(["", *CONTROL_COLUMNS.values()], rows)
 
 
-def overlap() -> str:
+def overlap() -> list[str]:
     """Return the share of SaGe's prunings that each control prunes, at 16,000 pieces."""
     table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
     means = table.set_index(["reading", "language", "control"])["mean"]
@@ -120,39 +116,28 @@ def overlap() -> str:
         rows.append([version, language, *shares])
     head = ["pruned in common with", "text", "own seeds", "random", "least frequent"]
     head += ["extra tokens", "counts", "without vectors", "shuffled words"]
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
-def _pruned(language: str, folder: str) -> dict[str, set[str]]:
-    """Return the pieces that each tokenizer and control pruned, by name and seed."""
-    table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
-    return {name: set(table.index[table[name] >= 0]) for name in table}
-
-
-def _in_common(pruned: dict[str, set[str]], sage: str, control: str | None) -> float:
-    """Return the mean share of SaGe's prunings that a control shares; None: its other seeds."""
-    first, second = ([n for n in pruned if n.partition(".")[0] == one] for one in (sage, control))
-    pairs = product(first, second) if control else combinations(first, 2)
-    return fmean(len(pruned[a] & pruned[b]) / len(pruned[a]) for a, b in pairs)
-
-
-def overlap_sizes() -> str:
+def overlap_sizes() -> list[str]:
     """Return the same at other sizes and languages, and on a scale from random to seeds."""
+    table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
+    runs = table.set_index("control").groupby(["reading", "language"])
     rows = []
-    for size, languages in ((8_000, "en tr"), (16_000, "de ru"), (32_000, "en tr")):
-        for (version, name), language in product(VERSIONS.items(), languages.split()):
-            pruned = _pruned(language, f"controls/{size}")
-            names = (None, "random", "counts", f"{name}_zero", f"{name}_shuffled")
-            seeds, random, *others = (_in_common(pruned, name, control) for control in names)
-            shares = [f"{value:.3f}" for value in (seeds, random, *others)]
-            scale = [f"{100 * (value - random) / (seeds - random):.0f} %" for value in others]
-            rows.append([f"{size:,}", version, LANGUAGES[language], *shares, *scale])
+    for size, languages in SIZES.items():
+        for version, language in product(VERSIONS, languages):
+            of_run = runs.get_group((version, f"{language}, {size} pieces"))
+            controls = ["counts", f"{version} without vectors", f"{version}, shuffled words"]
+            means = of_run["mean"][["its own seeds", "pruned at random", *controls]]
+            scale = of_run["accounts_for"][controls]
+            cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, scale)]
+            rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
     head = ["pieces", "version", "text", "own seeds", "random", "counts", "without vectors"]
     head += ["shuffled words", "counts, on the scale", "without vectors, on it"]
-    return markdown([*head, "shuffled words, on it"], rows)
+    return markdown_table([*head, "shuffled words, on it"], rows)
 
 
-def pieces() -> str:
+def pieces() -> list[str]:
     """Return the pieces on which SaGe 1.0 and counts differ."""
     table = pd.read_csv(REFERENCE / "controls/table_pieces_differ.csv")
     either = ["SaGe 1.0", "counts"]
@@ -172,17 +157,17 @@ def pieces() -> str:
     ]
     head = ["pruned by all seeds of this, by none of the other", "text", "pieces", "start a word"]
     head += ["characters", "with digits", "in the last quarter", "the first that BPE made"]
-    return markdown(head, rows)
+    return markdown_table(head, rows)
 
 
-def digits() -> str:
+def digits() -> list[str]:
     """Return how many pieces with digits each version and control prunes, the mean over seeds."""
     rows = []
     for language, title in LANGUAGES.items():
         folder = "intrinsic/prunings" if language in ("en", "tr") else "controls/16000"
-        table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet")
-        with_digits = table["piece"].str.contains(r"\d")
-        counts = (table.drop(columns="piece")[with_digits] >= 0).sum()
+        orders = read_orders(REFERENCE / folder / f"{language}.parquet")
+        with_digits = orders.index.str.contains(r"\d")
+        counts = (orders[with_digits] >= 0).sum()
         means = counts.groupby(lambda name: name.partition(".")[0]).mean()
         versions = [
             f"{version}{by}"
@@ -193,41 +178,40 @@ def digits() -> str:
         rows.append([title, f"{with_digits.sum():,}", *shown])
     blind = ["shuffled words", "without vectors"]
     head = ["pieces with digits", "of 20,000", "SaGe", *blind, "SaGe 1.0", *blind]
-    return markdown([*head, "counts", "random"], rows)
+    return markdown_table([*head, "counts", "random"], rows)
 
 
-def causal() -> str:
+def causal() -> list[str]:
     """Return bits a character of causal models: BPE's, and what the others need beyond."""
-    folders = {"causal": "2 layers, 256 units", "causal_large": "4 layers, 512 units"}
-    lines = {
-        ("causal", "en"): 32_000,
-        ("causal", "tr"): 32_000,
-        ("causal_large", "en"): 750_000,
-        ("causal_large", "tr"): 462_441,
+    models = {
+        ("causal", "English"): "32,000; 2 layers, 256 units",
+        ("causal", "Turkish"): "32,000; 2 layers, 256 units",
+        ("causal_large", "English"): "750,000; 4 layers, 512 units",
+        ("causal_large", "Turkish"): "462,441; 4 layers, 512 units",
     }
-    tokenizers = ["random", "counts", "counts_reranked", "sage_released_zero"]
-    tokenizers += ["sage_released_shuffled", "sage_released"]
+    names = ("random", "counts", "counts_reranked", "sage_released_zero")
+    names += ("sage_released_shuffled", "sage_released")
     rows = []
-    for (folder, language), count in lines.items():
-        bits = pd.read_parquet(REFERENCE / f"controls/{folder}/{language}.parquet")
-        totals = bits.astype({"bits": float}).groupby(["tokenizer", "seed"])
-        totals = totals[["bits", "characters"]].sum()
-        rates = (totals["bits"] / totals["characters"]).groupby("tokenizer").mean()
+    for (folder, language), model in models.items():
+        table = pd.read_csv(REFERENCE / f"controls/{folder}/table_causal.csv")
+        is_shown = (table["language"] == language) & (table["baseline"] == "BPE")
+        found = table[is_shown].set_index("tokenizer")
         differences = [
-            number(rates[name] - rates["bpe"], "+.3f") if name in rates else "–"
-            for name in tokenizers
+            number(found["difference"][LABELS[name]], "+.3f")
+            if LABELS[name] in found.index
+            else NOTHING
+            for name in names
         ]
-        model = f"{count:,}; {folders[folder]}"
-        seeds = str(bits["seed"].nunique())
-        rows.append([model, LANGUAGES[language], seeds, f"{rates['bpe']:.3f}", *differences])
+        seeds, of_bpe = found[["seeds", "baseline_value"]].iloc[0]
+        rows.append([model, language, f"{seeds:.0f}", f"{of_bpe:.3f}", *differences])
     head = ["lines, model", "text", "seeds", "BPE", "random", "counts", "counts, ranked again"]
-    return markdown([*head, "without vectors", "shuffled words", "SaGe 1.0"], rows)
+    return markdown_table([*head, "without vectors", "shuffled words", "SaGe 1.0"], rows)
 
 
-def vectors() -> str:
+def vectors() -> list[str]:
     """Return the scores of frozen vectors minus BPE's, with intervals of 95 %."""
     data = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
-    data = data[data["baseline"] == "BPE"].groupby("label")
+    data = data[data["baseline"] == "BPE"].groupby("tokenizer")
     names = {
         "SaGe 1.0": "SaGe 1.0",
         "counts": "counts",
@@ -239,22 +223,46 @@ def vectors() -> str:
     for label, name in names.items():
         cells = [
             f"{number(100 * row.difference, '+.1f')} ± {50 * (row.high - row.low):.1f}"
-            + r"\*" * (row.p_adjusted < 0.05)
+            + r"\*" * row.significant
             for row in data.get_group(label).itertuples()
         ]
         rows.append([name, *cells])
-    return markdown(["vectors of, minus BPE", "Turkish entities (F1)", "STS-B (Pearson)"], rows)
+    return markdown_table(
+        ["vectors of, minus BPE", "Turkish entities (F1)", "STS-B (Pearson)"], rows
+    )
 
 
-TABLES: dict[str, Callable[[], str]] = {
+def halves() -> list[str]:
+    """Return the claims of two halves of the text."""
+    return _committed("reruns/table_halves.md")
+
+
+def trainers() -> list[str]:
+    """Return the claims with two trainers of Word2Vec."""
+    return _committed("reruns/table_trainers.md")
+
+
+def _committed(table: str) -> list[str]:
+    return (REFERENCE / table).read_text(encoding="utf-8").splitlines()
+
+
+TABLES: dict[str, Callable[[], list[str]]] = {
     table.__name__: table
-    for table in (readme, controls, overlap, overlap_sizes, pieces, digits, causal, vectors)
+    for table in (
+        *(readme, controls, overlap, overlap_sizes, pieces, digits, causal, vectors),
+        *(halves, trainers),
+    )
 }
 
 
 def render(page: str) -> str:
     """Return a page with each of its tables computed from the reference results."""
-    return BLOCK.sub(lambda block: block[1] + TABLES[block[2]]() + block[3], page)
+
+    def filled(block: re.Match[str]) -> str:
+        lines = TABLES[block[2]]()
+        return "".join([block[1], *(f"{line}\n" for line in lines), block[3]])
+
+    return BLOCK.sub(filled, page)
 
 
 def main() -> None:

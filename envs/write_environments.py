@@ -35,8 +35,8 @@ STAGES = {
         scikit-learn scipy sentencepiece seqeval tokenizers torch transformers zstandard
     """,
     "paper": """
-        jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml
-        scikit-learn scipy sentencepiece seqeval tokenizers zstandard
+        jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pydantic
+        pyyaml scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers zstandard
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.

@@ -122,6 +122,8 @@ FINDINGS = """# [Re] A paper
 
 - SaGe < 1.0 reproduces *one* of `two`.
 
+![How long pieces are.](figures/figure_lengths.png)
+
 ## Question
 
 Whether.
@@ -167,6 +169,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.html" for name in names[1:]},
+        "titles": dict.fromkeys(names, "A title"),
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "corpora": {},

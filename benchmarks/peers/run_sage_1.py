@@ -1,4 +1,4 @@
-"""Prune a vocabulary with the released SaGe 1.0 and write what it pruned, and why.
+"""Prune a vocabulary with the released SaGe 1.0 and write what it pruned.
 
 Runs in the environment `sage_1`, on a checkout of the authors' repository (MeLeLBGU/SaGe on GitHub,
 commit dcc21f6c0dd83efd165d53edf970fa1aee9e5c61; version 1.0 is its folder `sage_v1`), of which no
@@ -6,24 +6,22 @@ line is kept here:
 
     git clone https://github.com/MeLeLBGU/SaGe && git -C SaGe checkout dcc21f6
     python run_sage_1.py --checkout SaGe --lines lines.txt --model bpe.model --embeddings e.npz
-        --output pruned.json --final 60 --prune 5 --consider 40 --rerank 4 [--window 5]
+        --output pruned.json --final 60 --prune 5 --consider 40 --rerank 4
 
 The program is started as its own continuation (`--is_continue Y`) in an empty folder, with the
 model, the embeddings and the vocabulary it would otherwise have made itself; so both programs
-compared see the same. It runs as published but for three methods that are wrapped to write down
-what they are given and return. (What the continuation skips beside that is a first ranking, of
-which the published program makes no use.)
+compared see the same. It runs as published but for a method that is wrapped to write down what it
+prunes. (What the continuation skips beside that is a first ranking, of which the published program
+makes no use.)
 
 bpe.model: a sentencepiece BPE model. embeddings.npz: `target`, a row for each piece of it but the
 first three (`<unk>`, `<s>`, `</s>`). --final counts pieces without these three.
 
-Output: one record a batch: `losses`, a list of [piece, loss] in the program's order of pieces, as
-differences from the total; and `pruned`, in order.
+Output: a list of pieces, in the order in which they were pruned.
 """
 
 import argparse
 import importlib
-import importlib.metadata
 import json
 import os
 import pickle
@@ -37,6 +35,8 @@ import sentencepiece
 
 SPECIALS = 3
 NAME = "comparison"
+# The program's settings: lines of the corpus, lines that a loss is taken over, window.
+MOST_LINES, LOSS_LINES, WINDOW = 200_000, 1000, 5
 
 
 def prepare(folder, arguments):
@@ -60,27 +60,20 @@ def prepare(folder, arguments):
 
 
 def record(model_class):
-    """Wrap the program's methods; return the list that its batches are written to."""
-    batches = []
-    rank = model_class.get_sg_log_prob_without_tokens_mp2
+    """Wrap the program's method; return the list that pruned pieces are written to."""
+    pruned = []
     update = model_class.update_encoded_form_for_corpus_lines
 
-    def ranked(self, total, *others):
-        values = rank(self, total, *others)
-        batches.append({"losses": [[piece, value - total] for piece, value in values.items()]})
-        return values
+    def updated(self, batch):
+        pruned.extend(batch)
+        return update(self, batch)
 
-    def updated(self, pruned):
-        batches[-1]["pruned"] = list(pruned)
-        return update(self, pruned)
-
-    model_class.get_sg_log_prob_without_tokens_mp2 = ranked
     model_class.update_encoded_form_for_corpus_lines = updated
-    return batches
+    return pruned
 
 
 def run(arguments):
-    """Run the program in a folder of its own; return its batches."""
+    """Run the program in a folder of its own; return what it pruned."""
     here, program = os.getcwd(), Path(arguments.checkout).absolute() / "sage_v1"
     sys.path[:0] = [str(program), str(program / "Python-Modules")]
     with tempfile.TemporaryDirectory() as folder:
@@ -88,15 +81,15 @@ def run(arguments):
         os.chdir(folder)
         try:
             main_module = importlib.import_module("Main")
-            batches = record(importlib.import_module("SG_BPE").Model)
+            pruned = record(importlib.import_module("SG_BPE").Model)
             main_module.main(
-                NAME, True, arguments.final + SPECIALS, size, arguments.corpus_lines,
-                arguments.prune, arguments.consider, arguments.rerank, arguments.max_lines,
-                "corpus.txt", "partial.txt", arguments.window,
+                NAME, True, arguments.final + SPECIALS, size, MOST_LINES,
+                arguments.prune, arguments.consider, arguments.rerank, LOSS_LINES,
+                "corpus.txt", "partial.txt", WINDOW,
             )  # fmt: skip
         finally:
             os.chdir(here)
-    return batches
+    return pruned
 
 
 def main():
@@ -106,13 +99,8 @@ def main():
         parser.add_argument(option, required=True)
     for option in ("--final", "--prune", "--consider", "--rerank"):
         parser.add_argument(option, type=int, required=True)
-    for option, default in (("--window", 5), ("--max-lines", 1000), ("--corpus-lines", 200_000)):
-        parser.add_argument(option, type=int, default=default)
     arguments = parser.parse_args()
-    batches = run(arguments)
-    text = json.dumps(
-        {"sentencepiece": importlib.metadata.version("sentencepiece"), "batches": batches}
-    )
+    text = json.dumps(run(arguments), ensure_ascii=False)
     Path(arguments.output).write_text(text, encoding="utf-8")
 
 

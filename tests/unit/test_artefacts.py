@@ -1,18 +1,21 @@
-"""Figures and tables: what each function is declared to read, and what it is called with."""
+"""Figures and tables: what is declared of each, and what its function is called with."""
 
 from __future__ import annotations
 
 import inspect
+import json
 from pathlib import Path
 
 import pytest
 import yaml
 
+from reference_runs import CONFIGURATIONS, REFERENCE, reference_run
 from reproduction.artefacts.registry import (
     FORMATS,
     Artefact,
     _function,
     declare,
+    each,
     flat,
     registered,
 )
@@ -33,6 +36,26 @@ def artefacts(demo: Run) -> dict[str, Artefact]:
     return {one.name: one for one in registered(demo)}
 
 
+@pytest.mark.parametrize("folder", CONFIGURATIONS)
+def test_calls_of_the_reference_are_those_of_its_configuration(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = reference_run(folder)
+
+    def place(name: str) -> str:
+        """Return a path as the committed calls have it."""
+        if name.startswith("results/"):
+            return f"frames:{Path(name).relative_to(run.result('')).as_posix()}"
+        return f"resources:{Path(name).name}" if name.endswith((".yaml", ".mplstyle")) else name
+
+    found = {one.name: one for one in registered(run) if one.is_in(run)}
+    committed = json.loads((REFERENCE / folder / "frames/calls.json").read_bytes())
+    for name, call in committed.items():
+        made = json.loads(json.dumps(each(place, found[name].call(run))))
+        assert made == call, name
+
+
 def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None:
     for name, one in artefacts.items():
         passed = (key for key, read in one.reads.items() if read.is_passed)
@@ -46,59 +69,6 @@ def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None
         )
 
 
-def test_everyone_has_a_caption_without_marks(demo: Run, artefacts) -> None:
-    for name, one in artefacts.items():
-        caption = one.caption(demo)
-        assert len(caption) > 40 and "|" not in caption, name
-
-
-def test_a_pattern_gives_files_by_panel_and_tokenizer(demo: Run, artefacts) -> None:
-    files = artefacts["figure_fertility"].inputs(demo)["panels"]
-    assert list(files) == ["English", "Turkish"]
-    assert files["Turkish"]["SaGe"] == "results/demo/analysis/tr/train/sage/fertility.parquet"
-    assert flat(files)[:2] == [files["English"]["BPE"], files["English"]["SaGe"]]
-
-
-def test_a_version_of_sage_is_drawn_with_its_own_controls() -> None:
-    given = {"tokenizers": ["bpe", "sage", "sage_released", "counts", "swallowed", "sage_zero"]}
-    given["tokenizers"] += ["sage_released_shuffled", "random"]
-    config = load_config(ROOT, given, working_directory=False)
-    run = Run.of(config, ROOT / "workflow/resources")
-    settings = {one.name: one for one in registered(run)}["figure_controls"].arguments(run)
-    assert list(settings["vocabularies"].items()) == [
-        ("random", "pruned at random"),
-        ("counts", "counts"),
-        ("sage_zero", "SaGe without vectors"),
-        ("sage", "SaGe"),
-        ("sage_released_shuffled", "SaGe 1.0, shuffled words"),
-        ("sage_released", "SaGe 1.0"),
-    ]
-    given = {one.name: one for one in registered(run)}["figure_overlap"].arguments(run)
-    shared = ["counts", "swallowed", "pruned at random"]
-    assert {label: set(names) for label, names in given["controls"].items()} == {
-        "SaGe": {*shared, "SaGe without vectors"},
-        "SaGe 1.0": {*shared, "SaGe 1.0, shuffled words"},
-    }
-
-
-def test_a_domain_has_a_figure_of_its_own(demo: Run, artefacts) -> None:
-    one = artefacts["figure_ratio_quora"]
-    title = demo.domain_title("quora")
-    assert list(one.inputs(demo)["panels"]) == [title]
-    bpe = one.inputs(demo)["panels"][title]["BPE"]
-    assert bpe == "results/demo/analysis/en/quora/bpe/neighbours.parquet"
-    assert one.function == "paper.figures.figure_ratio"
-    assert {name for name in artefacts if name.startswith("figure_ratio_")} == {
-        f"figure_ratio_{domain}" for domain in demo.domains
-    }
-
-
-def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
-    caption = artefacts["figure_lengths"].caption(demo)
-    assert caption.endswith("\n\nPresets: SaGe is printed; SaGe 1.0 is released.")
-    assert "BPE and every reading of SaGe segment greedily" in caption
-
-
 def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, artefacts) -> None:
     of_more = ("table_examples", "table_retokenization")
     for name in ("figure_fertility", "table_tokenizers", *of_more):
@@ -107,4 +77,23 @@ def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, a
 
 def test_two_functions_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="figure_lengths is there twice"):
-        declare("figure_lengths", "paper", "figures.figure_lengths", "", reads={})
+        declare("figure_lengths", "A title", "paper", "figures.figure_lengths", "", reads={})
+
+
+def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefacts, demo) -> None:
+    overlap = artefacts["table_overlap"].arguments(demo)
+    assert overlap["readings"]["SaGe"] == ["sage", "sage.seed2", "sage.seed3"]
+    assert overlap["controls"]["pruned at random"] == ["random", "random.seed2", "random.seed3"]
+    assert artefacts["figure_learning_curves"].arguments(demo)["baseline"] == "BPE"
+    initial = artefacts["table_retokenization"].inputs(demo)["initial"]
+    assert initial["English"] == "results/demo/vocab/en/bpe_initial/pieces.txt"
+
+
+def test_figures_of_one_column_have_its_style() -> None:
+    config = load_config(ROOT, {"figures": {"width": "column"}}, working_directory=False)
+    run = Run.of(config, ROOT / "workflow/resources")
+    [one] = (one for one in registered(run) if one.name == "figure_lengths")
+    assert [Path(path).name for path in one.inputs(run)["style"]] == [
+        "style.mplstyle",
+        "column.mplstyle",
+    ]

@@ -18,7 +18,6 @@ from reproduction.lm import tasks as lm_tasks
 from reproduction.paper import tables_differences
 from reproduction.paper.causal import CausalModel
 from reproduction.paper.differences import (
-    CAUSAL,
     FINE_TUNED,
     NGRAMS,
     OF_PIECES,
@@ -34,7 +33,6 @@ from reproduction.paper.differences import (
     read_probes,
     score_families,
 )
-from reproduction.paper.figures_differences import figure_differences
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.ngrams import LineBits
 from reproduction.paper.tables_differences import table_of_differences
@@ -167,29 +165,6 @@ def test_a_task_that_no_model_learns_is_left_out(files):
     ]
 
 
-def test_what_is_significant_is_read_back_for_the_other_tables(files, outputs):
-    of_lines = differences(of_ngrams(PANELS, "BPE", 1))
-    assert of_lines["significant"].any()
-    both = pd.concat([scored(files), of_lines], ignore_index=True)
-    table_of_differences(both, labels=[*MODELS.values()], baseline="BPE").write(**outputs)
-    assert read_significant([outputs["csv"]]) == {("SaGe", "mrpc"), ("SaGe", "mnli")}
-    assert read_significant([]) == set()
-
-
-def test_predictions_of_another_score_are_refused(files):
-    path = files[0]
-    record = json.loads(path.read_text())
-    path.write_text(json.dumps({**record, "value": 0.5}))
-    with pytest.raises(UserError, match=r"1\.predictions\.parquet: has a score of .* says 0\.5000"):
-        scored(files)
-    table = pd.read_parquet(predictions_of(files[1]))
-    table.assign(label=1 - table["label"]).to_parquet(predictions_of(files[1]))
-    with pytest.raises(UserError, match=r"2\.predictions\.parquet: has other examples than"):
-        scored(files)
-    with pytest.raises(UserError, match="scores/mine/mrpc: none"):
-        scored(files, {"bpe": "BPE", "mine": "Mine"})
-
-
 # --- probes and n-grams
 
 
@@ -292,38 +267,7 @@ def test_probes_and_n_grams_are_one_family(data):
     np.testing.assert_allclose(data["seen_from"], half * 2.8 / 1.96)
 
 
-def test_methods_keep_their_families_beside_one_another(data, files):
-    both = differences(
-        of_ngrams(PANELS, "BPE", 1),
-        of_scores(read_scores(files), OF_TASKS, MODELS, GAINS, 1),
-        of_causal({"English": {one: models(RATES[one]) for one in LABELS}}, "BPE", [], 1),
-        sizes=score_families(MODELS, GAINS),
-    )
-    assert both["method"].drop_duplicates().tolist() == [CAUSAL, FINE_TUNED, NGRAMS]
-    alone = scored(files)
-    of_models = both[both["method"] == FINE_TUNED]
-    np.testing.assert_array_equal(of_models["p_adjusted"], alone["p_adjusted"])
-    (causal,) = both[both["method"] == CAUSAL].to_dict("records")
-    assert causal["p_adjusted"] == causal["p_value"]
-
-
-def test_other_rows_are_refused(tmp_path):
-    paths = {"sst2": {"BPE": tmp_path / "a", "SaGe": tmp_path / "b"}}
-    write_parquet(paths["sst2"]["BPE"], answered(0.7, 1))
-    write_parquet(paths["sst2"]["SaGe"], answered(0.7, 1).assign(label=1))
-    with pytest.raises(UserError, match="probes of sst2 predicted other rows"):
-        read_probes([SST2], [1, 2], paths)
-
-
-def test_nothing_to_compare_is_reported_in_one_line():
-    with pytest.raises(UserError, match="differences need bpe, another tokenizer"):
-        differences()
-
-
 # --- table and figure
-
-GROUPS = {"SaGe": ["SaGe"], "SaGe without contexts": [], "other controls": ["random"]}
-GROUPS["other methods"] = []
 
 
 def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
@@ -342,50 +286,43 @@ def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
     assert read["significant"].tolist() == data["significant"].tolist()
 
 
-def test_another_table_is_refused(tmp_path, drawings):
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n1,2\n")
-    for make in (
-        lambda: read_significant([path]),
-        lambda: figure_differences(path, groups=GROUPS, baseline="BPE", **drawings),
-    ):
-        with pytest.raises(UserError, match=r"table\.csv: not a table of differences"):
-            make()
+def test_families_of_methods_are_apart_and_scores_alone_mark_the_other_tables(files, outputs):
+    both = differences(
+        of_ngrams(PANELS, "BPE", 1),
+        of_scores(read_scores(files), OF_TASKS, MODELS, GAINS, 1),
+        sizes=score_families(MODELS, GAINS),
+    )
+    of_models = both[both["method"] == FINE_TUNED]
+    np.testing.assert_array_equal(of_models["p_adjusted"], scored(files)["p_adjusted"])
+    assert both.loc[both["method"] == NGRAMS, "significant"].any()
+    table_of_differences(both, labels=[*MODELS.values()], baseline="BPE").write(**outputs)
+    assert read_significant([outputs["csv"]]) == {("SaGe", "mrpc"), ("SaGe", "mnli")}
 
 
-def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
-    data, outputs, drawings, kept
-):
-    table_of_differences(data, labels=LABELS, baseline="BPE").write(**outputs)
-    figure_differences(outputs["csv"], groups=GROUPS, baseline="BPE", **drawings)
-    shown = [axes for axes in kept[0].axes if axes.get_visible()]
-    panels = {axes.get_title().split(") ")[1]: axes for axes in shown}
-    axes = panels["N-grams, order 5"]
-    (mark,) = [line for line in axes.lines if line.get_marker() == "o"]
-    assert mark.get_xdata()[0] == pytest.approx(-0.05, abs=0.01)  # more bits, so worse
-    assert mark.get_markerfacecolor() == mark.get_color()
-    assert " ".join(axes.get_xlabel().split()) == "bits per character, fewer →"
-    (mark,) = [line for line in panels["Vectors: STS-B"].lines if line.get_marker() == "o"]
-    assert mark.get_markerfacecolor() == "white"
-    (turkish,) = [axes for name, axes in panels.items() if name.startswith("Pieces: NER")]
-    (mark,) = [line for line in turkish.lines if line.get_marker() == "D"]
-    assert mark.get_xdata()[0] > 0
-    row = data.set_index("measure").loc["N-grams, order 5"]
-    brackets = [line for line in axes.lines if line.get_marker() == "|"]
-    ends = [-row["seen_from"], row["seen_from"]]
-    assert any(line.get_xdata() == pytest.approx(ends) for line in brackets)
+# --- what is refused
 
 
-def test_a_tokenizer_that_was_not_run_has_a_row_that_says_so(data, outputs, drawings, kept):
-    other = data[data["measure"] == "N-grams, order 5"].assign(tokenizer="random")
-    both = pd.concat([data, other], ignore_index=True)
-    labels = [*LABELS, "random"]
-    table_of_differences(both, labels=labels, baseline="BPE").write(**outputs)
-    figure_differences(outputs["csv"], groups=GROUPS, baseline="BPE", **drawings)
-    shown = [axes for axes in kept[0].axes if axes.get_visible()]
-    assert [label.get_text() for label in shown[0].get_yticklabels()] == ["SaGe", "random"]
-    texts = {
-        axes.get_title().split(") ")[1]: [one.get_text() for one in axes.texts] for axes in shown
-    }
-    assert texts["N-grams, order 5"] == []
-    assert texts["Vectors: STS-B"] == ["not run"]
+def test_predictions_of_another_score_are_refused(files):
+    record = json.loads(files[0].read_text())
+    files[0].write_text(json.dumps({**record, "value": 0.5}))
+    with pytest.raises(UserError, match=r"1\.predictions\.parquet: "):
+        scored(files)
+    table = pd.read_parquet(predictions_of(files[1]))
+    table.assign(label=1 - table["label"]).to_parquet(predictions_of(files[1]))
+    with pytest.raises(UserError, match=r"2\.predictions\.parquet: "):
+        scored(files)
+    with pytest.raises(UserError, match="scores/mine/mrpc: "):
+        scored(files, {"bpe": "BPE", "mine": "Mine"})
+
+
+def test_what_can_not_be_compared_is_refused(tmp_path):
+    paths = {"sst2": {"BPE": tmp_path / "a", "SaGe": tmp_path / "b"}}
+    write_parquet(paths["sst2"]["BPE"], answered(0.7, 1))
+    write_parquet(paths["sst2"]["SaGe"], answered(0.7, 1).assign(label=1))
+    with pytest.raises(UserError, match="probes of sst2"):
+        read_probes([SST2], [1, 2], paths)
+    with pytest.raises(UserError, match="config keys tokenizers, probes.tasks"):
+        differences()
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match=r"table\.csv: "):
+        read_significant([tmp_path / "table.csv"])

@@ -9,15 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from readable import assert_nothing_is_cut, assert_readable
-from reproduction.artefacts.registry import RESOURCES
-from reproduction.paper import overlap
 from reproduction.paper.overlap import (
-    OWN,
-    figure_overlap,
+    AMONG_SEEDS,
     overlaps,
-    read_pruned,
-    table_overlap,
+    table_of_overlaps,
     what_chooses,
 )
 
@@ -26,7 +21,7 @@ PRUNED = {
     "sage": frozenset("abcd"),
     "sage.seed2": frozenset("abce"),
     "counts": frozenset("abdx"),
-    "random": frozenset("axyz"),
+    "random": frozenset("axyzw"),
 }
 READINGS = {"SaGe": ["sage", "sage.seed2"]}
 CONTROLS = {"counts": ["counts"], "at random": ["random"]}
@@ -46,25 +41,6 @@ def test_without_a_second_seed_or_random_prunings_nothing_is_accounted_for(drawn
     alone = overlaps({"English": PRUNED}, {"SaGe": ["sage"]}, CONTROLS, drawn)
     assert alone["accounts_for"].isna().all()
     assert math.isnan(alone["mean"][0]) and alone["pairs"][0] == 0
-
-
-def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
-    paths = []
-    for language in ("en", "tr"):
-        for name, pieces in PRUNED.items():
-            paths.append(tmp_path / f"{language}.{name}.parquet")
-            pd.DataFrame({"piece": sorted(pieces)}).to_parquet(paths[-1])
-    found = iter(map(read_pruned, map(str, paths)))
-    pruned = {
-        language: {name: next(found) for name in PRUNED} for language in ("English", "Turkish")
-    }
-    compared = {"readings": READINGS, "controls": CONTROLS, "drawn": ["at random"]}
-    table = table_overlap(pruned, **compared, notes=["A note."])
-    lines = table.markdown().splitlines()
-    assert lines[0] == f"|  | text | {OWN} | counts | at random |"
-    row = "75.0 % | 62.5 % (50.0 % to 75.0 %) | 25.0 % (25.0 % to 25.0 %)"
-    assert lines[2:4] == [f"| SaGe | {language} | {row} |" for language in ("English", "Turkish")]
-    assert len(table.data) == 6
 
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
@@ -91,23 +67,6 @@ def test_the_rule_gives_the_verdicts_of_the_results(table, count):
         assert verdict_of(table, language, reading) == expected
 
 
-@pytest.mark.parametrize("language, highest", [("English", 0.69), ("Turkish", 0.61)])
-def test_the_page_on_statistics_says_which_thresholds_give_other_verdicts(
-    monkeypatch, language, highest
-):
-    monkeypatch.setattr(overlap, "ENOUGH", highest)
-    assert verdict_of(TABLE, language, "SaGe") == "mostly counts"
-    monkeypatch.setattr(overlap, "ENOUGH", highest + 0.01)
-    assert verdict_of(TABLE, language, "SaGe") == "both"
-    monkeypatch.setattr(overlap, "ENOUGH", 0.8)
-    others = [(SIZES, f"{language}, {size} pieces") for size in ("8,000", "32,000")]
-    russian = (SIZES, "Russian, 16,000 pieces")
-    verdicts = {verdict_of(*one, "SaGe 1.0") for one in [(TABLE, language), *others, russian]}
-    assert verdicts == {"mostly counts"}
-    monkeypatch.setattr(overlap, "ENOUGH", 0.74)
-    assert verdict_of(SIZES, "German, 16,000 pieces", "SaGe 1.0") == "mostly counts"
-
-
 SHARES = {"zero": 0.9, "shuffled": 0.9, "counts": 0.9, "extra": 0.3}
 
 
@@ -131,39 +90,15 @@ def test_the_rule(changes, expected):
         name: {"mean": np.nan if share is None else share, "accounts_for": share, "low": 0}
         for name, share in shares.items()
     }
-    rows[OWN] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
+    rows[AMONG_SEEDS] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
     if expected == "mostly counts if another counts":
         rows["extra"] |= {"mean": 0.9, "accounts_for": 0.9}
         expected = "mostly counts"
     assert what_chooses(rows, "zero", "shuffled", ["counts", "extra"]) == expected
 
 
-def test_the_rule_needs_two_seeds():
-    rows = {name: {"mean": share, "accounts_for": share} for name, share in SHARES.items()}
-    assert what_chooses(rows, "zero", "shuffled", ["counts"]) is None
-
-
-def test_the_figure_has_a_panel_a_reading_and_rows_from_most_to_least(drawings, kept):
-    given = {"low": 0.1, "high": 0.9}
-    rows = [
-        {"reading": "SaGe", "language": language, "control": control, "mean": mean, **given}
-        for language, shares in (("English", (0.9, 0.4, 0.6)), ("Turkish", (0.8, 0.5, 0.7)))
-        for control, mean in zip((OWN, "counts", "SaGe without vectors"), shares, strict=True)
+def test_a_cell_has_the_range_of_several_pairs() -> None:
+    rows = overlaps({"English": PRUNED}, READINGS, CONTROLS, ["at random"])
+    assert table_of_overlaps(rows, notes=[]).blocks == [
+        [["SaGe", "English", "75.0 %", "62.5 % (50.0 % to 75.0 %)", "25.0 % (25.0 % to 25.0 %)"]]
     ]
-    rows.append({**rows[0], "control": "SaGe 1.0 without vectors"})  # of another reading
-    styles = [RESOURCES / name for name in ("style.mplstyle", "column.mplstyle")]
-    controls = {"SaGe": ["counts", "SaGe without vectors"]}
-    figure_overlap(rows, controls=controls, style=styles, **drawings)
-    (axes,) = kept[0].axes
-    shown = [text.get_text() for text in axes.get_yticklabels()]
-    assert shown == ["another seed", "without vectors", "counts"]
-    marks = {
-        (x, y) for line in axes.lines if len(line.get_xdata()) == 1 for x, y in line.get_xydata()
-    }
-    by_row = sorted((round(y), y, round(x, 6)) for x, y in marks)
-    # English above Turkish, and neither on its line.
-    assert [x for *_, x in by_row] == [90.0, 80.0, 60.0, 70.0, 40.0, 50.0]
-    assert len({y for _, y, _ in by_row}) == 6
-    assert axes.get_xlim() == (0, 100)
-    assert_readable(kept[0])
-    assert_nothing_is_cut(kept[0])

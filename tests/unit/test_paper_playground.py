@@ -68,9 +68,9 @@ class Page:
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, list[str]]:
-    """Thousands of lines a language: 1,000 plain, 1,000 spoilt, and every script we have."""
+    """Hundreds of lines a language, plain, spoilt, and in every script that the tests have."""
     scripts = [sentence for sentences in SENTENCES.values() for sentence in sentences]
-    plain = {"en": english()[500:1500], "tr": turkish(1000, seed=2)}
+    plain = {"en": english()[500:700], "tr": turkish(200, seed=2)}
     return {
         language: [*lines, *spoilt(lines, seed=3), *scripts] for language, lines in plain.items()
     }
@@ -83,7 +83,7 @@ def texts() -> dict[str, list[str]]:
 def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
     return {
         "en": make_folders(tmp_path_factory.mktemp("en"), english()[:500]),
-        "tr": make_folders(tmp_path_factory.mktemp("tr"), turkish(1500, seed=1)),
+        "tr": make_folders(tmp_path_factory.mktemp("tr"), turkish(500, seed=1)),
     }
 
 
@@ -122,9 +122,8 @@ def library(folders):
 
 
 @pytest.mark.parametrize(("language", "name"), NAMES)
-def test_thousands_of_lines_get_the_librarys_ids(language, name, page, library, texts):
+def test_lines_get_the_librarys_ids(language, name, page, library, texts):
     lines = texts[language]
-    assert len(lines) > 2000
     for line, ids in zip(lines, page.encode(f"{language} {name}", lines), strict=True):
         assert ids == library[language, name](line), line
 
@@ -138,7 +137,7 @@ ODD = st.text(
 )
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(line=ODD)
 def test_any_text_gets_the_librarys_ids(line, page, library):
     for (language, name), ids_of in library.items():
@@ -173,12 +172,13 @@ def test_every_character_is_normalised_as_in_the_library(rule):
     """Each between letters, before a mark, after what is replaced: clusters decide about that.
 
     Only marks newer than Python's Unicode are left out after what is replaced: the engine may join
-    them to it, and `tokenizers` not yet.
+    them to it, and `tokenizers` not yet. All characters by the usual rule, each tenth by others.
     """
+    tried = VARIED if rule == "nmt_nfkc" else VARIED[::10]
     blank = {"languages": [], "normalizations": {rule: replacements(character_map(rule))}}
     page, normalizer = Page(blank), Normalizer(rule)
-    lines = [f"x{c}y a{c}\u0301 {c}\u0301z" for c in VARIED]
-    lines += [f"A{c} ½{c}\u0301" for c in VARIED if unicodedata.category(c) != "Cn"]
+    lines = [f"x{c}y a{c}\u0301 {c}\u0301z" for c in tried]
+    lines += [f"A{c} ½{c}\u0301" for c in tried if unicodedata.category(c) != "Cn"]
     assert page.normalize(rule, lines) == [normalizer(line) for line in lines]
 
 
@@ -201,26 +201,6 @@ def test_a_language_without_sentences_of_ours_opens_with_lines_of_its_text(tmp_p
     assert [row["text"] for row in example_sentences("sl", EXAMPLES, {"sl": corpus})] == ["Kratko."]
     assert example_sentences("tr", EXAMPLES, {})[0]["text"].startswith("Evlerimizdeki")
     assert example_sentences("en", EXAMPLES, {}) == [{"name": "Table 1: ab", "text": "An ab."}]
-
-
-def test_the_playground_opens_with_the_tokenizers_that_are_compared(folders):
-    files = {"en": {name: path / "tokenizer.json" for name, path in folders["en"].items()}}
-    given = {"languages": {"en": "English"}, "examples": EXAMPLES, "corpora": {}}
-    labels = dict.fromkeys(TOKENIZERS, "a label")
-    for names, count in ((["bpe", "sage"], 2), ([], len(TOKENIZERS))):
-        data = playground_data(files, labels=labels, shown=names, **given)
-        assert sum(spec["shown"] for spec in data["languages"][0]["tokenizers"]) == count
-
-
-def test_each_normalisation_is_embedded_once(folders):
-    data = data_of(folders)
-    assert set(data["normalizations"]) == {"nmt_nfkc", "nmt_nfkc_cf", "identity"}
-    assert data["normalizations"]["identity"] == {}
-    assert data["normalizations"]["nmt_nfkc"] == replacements(character_map("nmt_nfkc"))
-    assert [language["name"] for language in data["languages"]] == ["English", "Turkish"]
-    methods = {spec["key"]: spec["method"] for spec in data["languages"][0]["tokenizers"]}
-    assert methods["sage"] == methods["bpe"] == "greedy"
-    assert (methods["merges"], methods["unigram"]) == ("merges", "unigram")
 
 
 def test_pieces_that_tokenizers_share_are_embedded_once(folders):

@@ -13,19 +13,12 @@ from pathlib import Path
 import pytest
 
 from claim_samples import PAPER
-from report_samples import record, run, settings, write_claims, write_inputs
-from reproduction.artefacts.registry import declarations
+from report_samples import run, settings, write_inputs
 from reproduction.paper import report
-from reproduction.paper.claims_page import show_test
 from reproduction.paper.report import (
-    TITLES,
-    artefact_title,
     build_report,
     differences,
-    show_caption,
-    tokenizer_title,
 )
-from reproduction.paper.report_own import beside_bpe, show_change
 from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy
 
@@ -77,17 +70,6 @@ def page(tmp_path: Path, inputs: dict) -> Page:
     return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
 
-def test_a_place_of_the_paper_stands_once(tmp_path: Path, inputs: dict):
-    apart = [
-        record(name, "sage", "reproduced", where=place)
-        for name, place in (("first", "Table 4"), ("second", "Section 5"), ("third", "Table 4"))
-    ]
-    inputs |= write_claims(tmp_path, apart)
-    build_report(tmp_path / "report.html", run=run(), **inputs)
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert re.findall(r"<h4>(Table 4|Section 5)</h4>", text) == ["Table 4", "Section 5"]
-
-
 def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs: dict):
     """What a link leads to is made by the run: here as empty files."""
     folder = tmp_path / "run"
@@ -121,62 +103,6 @@ def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs:
     assert policies[0].startswith("default-src 'none'; img-src data:")
 
 
-def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs: dict):
-    chosen = settings(final_size=16000)
-    chosen["lm"]["finetune"]["seeds"] = [1, 2, 3]
-    build_report(tmp_path / "report.html", run=run(constructed=[], settings=chosen), **inputs)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page.all("aside") == []
-    assert "A demonstration" not in page.text
-
-
-def test_the_playground_is_first_findings_second_and_the_claims_last(page: Page):
-    order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
-    assert order == [
-        "playground",
-        "found",
-        "figures",
-        "tables",
-        "settings",
-        "provenance",
-        "claims",
-    ]
-    assert [a["href"] for a in page.all("a")][1:8] == [f"#{name}" for name in order]
-    found = page.text.split("What was found")[1].split("Figures")[0]
-    assert "SaGe < 1.0 reproduces one of two." in found
-    assert "Whether." not in page.text
-
-
-def test_claims_have_both_readings_side_by_side(page: Page):
-    outcomes = [(a["data-tokenizer"], a["data-verdict"]) for a in page.all("li") if len(a) == 2]
-    assert outcomes == [
-        ("sage", "reproduced"),
-        ("sage_released", "not-reproduced"),
-        ("sage", "same-direction"),
-        ("sage", "not-measurable-here"),
-    ]
-    assert "SaGe (printed)" in page.text and "SaGe 1.0 (released)" in page.text
-    assert "config key lm.enabled is false" in page.text
-    assert len([a for a in page.all("tr") if a.get("class") == "claim"]) == 3
-
-
-def test_the_page_opens_with_controls_and_folds_the_claims(tmp_path: Path, inputs: dict):
-    controls = {
-        "figures": {"figure_controls": inputs["figures"]["figure_lengths"], **inputs["figures"]},
-        "tables": {"table_controls": inputs["tables"]["table_examples"], **inputs["tables"]},
-        "captions": {**inputs["captions"], "figure_controls": "One.", "table_controls": "Two."},
-    }
-    build_report(tmp_path / "controls.html", run=run(), **{**inputs, **controls})
-    page = Page((tmp_path / "controls.html").read_text(encoding="utf-8"))
-    ids = [a["id"] for _, a in page.elements if "id" in a]
-    parts = ("found", "table_controls", "figures", "figure_controls", "filter")
-    places = [ids.index(name) for name in parts]
-    assert places == sorted(places)
-    assert ids.count("table_controls") == ids.count("figure_controls") == 1
-    assert [a.get("class") for a in page.all("details")].count("place") == 2
-    assert "random 0.550 (0.500 to 0.600)" in page.text
-
-
 def test_statements_and_cells_are_text_and_not_markup(page: Page):
     assert "<b>first</b> & others hold." in page.text
     assert page.all("b") == [] and "`" not in page.text
@@ -187,7 +113,7 @@ def test_statements_and_cells_are_text_and_not_markup(page: Page):
 def test_page_can_be_used_without_sight_or_mouse(page: Page):
     assert page.all("html")[0]["lang"] == "en"
     assert all(image["alt"] for image in page.all("img"))
-    assert page.all("img")[0]["alt"] == "Length of pieces: What is shown in bpe."
+    assert page.all("img")[0]["alt"] == "A title: What is shown in bpe."
     assert {heading["scope"] for heading in page.all("th")} <= {
         "col",
         "row",
@@ -199,13 +125,6 @@ def test_page_can_be_used_without_sight_or_mouse(page: Page):
     anchors = {a["id"] for _, a in page.elements if "id" in a}
     assert {a["href"][1:] for a in page.all("a") if a["href"].startswith("#")} <= anchors
     assert len(anchors) == sum("id" in a for _, a in page.elements)
-
-
-def test_every_title_is_of_a_figure_or_a_table_and_domains_are_named():
-    assert set(TITLES) <= set(declarations())
-    names = {"quora": "Quora questions"}
-    assert artefact_title("figure_ratio_quora", names).endswith("occurrence: Quora questions")
-    assert artefact_title("figure_learning_curves", names) == "Learning curves"
 
 
 def test_a_run_of_other_languages_has_a_page_without_the_paper(tmp_path: Path, inputs: dict):
@@ -234,30 +153,6 @@ def test_a_run_of_other_languages_has_a_page_without_the_paper(tmp_path: Path, i
     assert shown == ["figure_lengths", "table_examples"]
 
 
-def test_a_run_without_bpe_says_what_it_has():
-    row = {"language": "Slovene", "text": "Training corpus", "tokenizer": "SaGe", "tokens": 3}
-    row |= {"fertility": 1.5, "whole_word_share": 0.5}
-    [own] = beside_bpe([row], None, ["SaGe"])
-    assert (own["tokens"], own["whole"], own["bpe"], own["more"]) == (1.5, 0.5, None, None)
-    assert show_change(-0.0063) == "0.6\xa0% fewer than" and show_change(0.0001) == "as many as"
-
-
-def test_a_missing_input_is_reported_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
-    inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
-    with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):
-        build_report(tmp_path / "report.html", run=run(), **inputs)
-    inputs["findings"] = tmp_path / "nowhere.md"
-    with pytest.raises(UserError, match=r"nowhere\.md: cannot be read .*; run findings"):
-        build_report(tmp_path / "report.html", run=run(), **inputs)
-    assert not (tmp_path / "report.html").exists()
-
-
-def test_a_page_over_the_limit_is_refused(tmp_path: Path, inputs: dict, monkeypatch):
-    monkeypatch.setattr(report, "LARGEST_PAGE", 1000)
-    with pytest.raises(UserError, match="lower resolution"):
-        build_report(tmp_path / "report.html", run=run(), **inputs)
-
-
 def test_differences_ignore_models_that_a_run_does_not_have():
     chosen = settings()
     chosen["lm"]["pretrain"] = {"layers": 2}
@@ -270,36 +165,7 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     assert "lm.pretrain.layers" in found
 
 
-def test_a_title_names_the_preset_once():
-    labels, changed = {"sage": "SaGe", "blind": "without vectors"}, "printed (contexts: zero)"
-    own = {
-        "labels": labels,
-        "presets": {"sage": "printed", "counts": "counts", "blind": changed},
-    }
-    titles = [tokenizer_title(name, own) for name in ("sage", "counts", "bpe", "blind")]
-    assert titles == ["SaGe (printed)", "counts", "bpe", f"without vectors: {changed}"]
-
-
-def test_an_artefact_without_a_caption_is_an_error():
-    with pytest.raises(UserError, match="rule table_ner: has no caption"):
-        show_caption("table_ner", "")
-
-
 # --- playground
-
-
-def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, page: Page):
-    """A piece that spells the end of a script does not end the script."""
-    kinds = [attributes.get("type") for attributes in page.all("script")]
-    assert kinds == ["application/json", None, None]
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    [embedded] = re.findall(r'id="playground-data">(.*?)</script>', text, flags=re.S)
-    [language] = json.loads(embedded)["languages"]
-    assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]
-    assert language["tokenizers"][1]["label"] == "SaGe (printed)"
-    assert language["pieces"].split("\n") == PIECES
-    assert language["tokenizers"][0]["runs"] == [0, len(PIECES)]
-    assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
 
 
 def test_the_policy_allows_the_pages_own_scripts_alone(tmp_path: Path, page: Page):
@@ -324,12 +190,30 @@ def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: d
     assert page.all("textarea") == []
 
 
-def test_the_p_value_of_a_paired_test_is_beside_ours(tmp_path: Path, inputs: dict):
-    assert show_test({}) == show_test({"p_adjusted": None, "p_value": None}) == ""
-    assert show_test({"p_value": 0.0421}) == "p = 0.042"
-    assert show_test({"p_value": 0.01, "p_adjusted": 0.03}) == "adjusted p = 0.030"
-    tested = record("fifth", "sage", "reproduced", p_adjusted=0.0001, test="sign flips over lines")
-    write_claims(tmp_path, [tested])
-    build_report(tmp_path / "report.html", run=run(), **inputs)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "adjusted p < 0.001 (sign flips over lines)" in page.text
+@pytest.mark.parametrize(
+    ("name", "file", "place"),
+    [
+        ("figures", {"figure_lengths": "nowhere.png"}, r"nowhere\.png: "),
+        ("findings", "nowhere.md", r"nowhere\.md: "),
+    ],
+)
+def test_a_missing_input_is_one_line_and_leaves_no_page(tmp_path, inputs, name, file, place):
+    with pytest.raises(UserError, match=place):
+        build_report(tmp_path / "report.html", run=run(), **{**inputs, name: file})
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_over_the_limit_is_refused(tmp_path: Path, inputs: dict, monkeypatch):
+    monkeypatch.setattr(report, "LARGEST_PAGE", 1000)
+    with pytest.raises(UserError, match="report"):
+        build_report(tmp_path / "report.html", run=run(), **inputs)
+
+
+def test_a_piece_that_spells_the_end_of_a_script_does_not_end_it(tmp_path: Path, page: Page):
+    kinds = [attributes.get("type") for attributes in page.all("script")]
+    assert kinds == ["application/json", None, None]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    [embedded] = re.findall(r'id="playground-data">(.*?)</script>', text, flags=re.S)
+    [language] = json.loads(embedded)["languages"]
+    assert language["pieces"].split("\n") == PIECES
+    assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]

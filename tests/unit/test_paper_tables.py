@@ -10,10 +10,9 @@ import yaml
 
 from reproduction.analysis.examples import Segmentation
 from reproduction.paper import latex, table, tables, tables_examples
-from reproduction.paper.formats import is_number
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.table import Table
-from table_files import markdown_rows, rows_of, text_of
+from table_files import rows_of, text_of
 
 RESOURCES = Path(tables.__file__).parents[2] / "resources"
 VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
@@ -71,6 +70,11 @@ def test_a_table_in_latex_and_markdown(outputs):
     ]
 
 
+def test_a_csv_has_ten_significant_digits_of_a_number(outputs):
+    Table(["a"], [], [{"a": 2 / 3, "b": 12345678.912345678, "c": 1}]).write(**outputs)
+    assert text_of(outputs, "csv") == "a,b,c\n0.6666666667,12345678.91,1\n"
+
+
 def test_columns_that_rows_leave_out_are_headings_of_groups_in_html():
     bold = Segmentation(("▁a", "<b>", "c"), frozenset({1, 2}))
     rows = [
@@ -97,27 +101,6 @@ def test_columns_that_rows_leave_out_are_headings_of_groups_in_html():
     assert '<p class="note">a &amp; b</p>' in html
 
 
-def test_a_table_without_groups_has_one_body_and_one_without_rows_none():
-    assert Table(["", "a"], [[["x", ""], ["y", "2"]]], []).html().count("<tbody>") == 1
-    assert "<tbody>" not in Table(["", "a"], [[]], []).html()
-
-
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        ("−0.060 ± 0.039 (p = 0.0044)", True),
-        ("2,685", True),
-        ("1 h 3 min", True),
-        ("relatively stable", False),
-        ("two of 24 or more batches apart", False),
-        ("–", False),
-        (Segmentation(("▁in", "2"), frozenset()), False),
-    ],
-)
-def test_numbers_are_kept_in_one_line(cell, expected):
-    assert is_number(cell) is expected
-
-
 def test_no_line_breaks_inside_a_number_of_a_sentence():
     shown = table.unbroken("−0.0014 [−0.0017, −0.0011] ✗; 5 % of (a list) of 3 ± 1 in two words")
     assert shown.replace("\xa0", "_") == (
@@ -128,55 +111,9 @@ def test_no_line_breaks_inside_a_number_of_a_sentence():
 # --- frequencies
 
 
-def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
-    bpe = pd.Series({"es": 90, "the": 500, "og": 30, "a": 10})
-    sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
-    printed = {"frequency_pieces": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
-    panels, shown = {"English": {"BPE": bpe, "SaGe": sage}}, {"languages": {"en": "English"}}
-    tables.table_frequencies(panels, printed, **shown, top=2, notes=["The end."]).write(**outputs)
-    assert text_of(outputs, "md").endswith(" The end.\n")
-    rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
-    assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
-    assert [rows["rank", "less", rank]["piece"] for rank in "12"] == ["es", "og"]
-    first = rows["rank", "less", "1"]
-    assert (first["tokens"], first["baseline_tokens"], first["difference"]) == ("20", "90", "-70")
-    assert rows["paper", "more", "2"]["piece"] == "ist"
-    assert rows["paper", "more", "2"]["difference"] == "0"
-    body = markdown_rows(outputs)
-    assert body[0] == ["English", "SaGe", "1", r"e\*", "80", "+80", r"es\*", "20", "−70"]
-    assert body[1][3] == "s"
-    assert [row[2] for row in body] == ["1", "2", "paper", "paper"]
-    assert body[2] == ["", "", "paper", "e", "80", "+80", "es", "20", "−70"]
-
-
 # --- hyperparameters
 
 PAPER_ROWS = VALUES["hyperparameters"]
-
-
-def test_settings_are_beside_the_papers_and_then_our_own(outputs):
-    settings = {
-        "vocabulary": {"final_size": 4000, "initial_size": 20000, "normalization": "nmt_nfkc"},
-        "sage": {"window": 5},
-        "word2vec": {"shrink_windows": True, "sample": None},
-        "tokenizer_settings": {"sage": {"preset": "printed"}},
-    }
-    paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
-    tables.table_hyperparameters(settings, stage="vocabulary", paper=VALUES).write(**outputs)
-    rows = {row["setting"]: row for row in rows_of(outputs)}
-    assert list(rows)[: len(paper)] == [row["key"] for row in paper]
-    assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
-    assert rows["SaGe window size"]["key"] == "sage.window"
-    assert list(rows)[len(paper) :] == ["normalization", "shrink_windows", "preset of sage"]
-    assert (rows["shrink_windows"]["run"], rows["shrink_windows"]["paper"]) == ("true", "")
-
-
-@pytest.mark.parametrize("name", ["pretraining", "finetuning"])
-def test_every_appendix_row_appears_once_in_the_papers_order(outputs, name):
-    paper = PAPER_ROWS[f"table_hyperparameters_{name}"]
-    tables.table_hyperparameters({"lm": {}}, stage=name, paper=VALUES).write(**outputs)
-    assert [row["setting"] for row in rows_of(outputs)] == [row["key"] for row in paper]
-    assert all(row["paper"] for row in rows_of(outputs))
 
 
 def test_the_papers_configuration_has_every_key_that_the_tables_name():
@@ -190,13 +127,6 @@ def test_the_papers_configuration_has_every_key_that_the_tables_name():
 
 
 # --- segmented sentences
-
-
-def test_printed_sentences_mark_the_word_that_the_paper_marks():
-    for sentence in VALUES["examples"]["sentences"]:
-        for name in ("bpe", "sage"):
-            cell = tables_examples.printed_segmentation(sentence[name], sentence["bold"])
-            assert "".join(cell.marked_tokens()) == f"▁{sentence['bold']}"
 
 
 @pytest.fixture
@@ -239,15 +169,6 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     assert printed_rows[3]["changed"] == "▁dial og ues"
     assert "**▁dial og ues**" in text_of(outputs, "md")
     assert r"\textbf{\_dial og ues}" in text_of(outputs, "tex")
-
-
-def test_the_papers_ablation_is_bracketed_as_printed():
-    printed = tables_examples._printed_retokenization(VALUES["retokenization"])
-    whole, without = (row[-1] for row in tables_examples._ablation_cells(printed))
-    assert str(whole) == ("▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to")
-    assert table.markdown(without) == (
-        r"▁use ▁of ▁an **▁inc l u** \[ **de** ▁direct ive ▁is ▁when \] ▁ref er r ing ▁to"
-    )
 
 
 def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outputs):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +15,6 @@ from reproduction.artefacts.shared import (
     causal_files,
     causal_tokenizers,
     compared_sage,
-    curve_files,
     curve_languages,
     further_controls,
     ngram_languages,
@@ -35,14 +33,11 @@ from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
 from reproduction.sections import Tokenizer
 from reproduction.vocabularies import (
-    control_parameters,
     embeddings,
     initial,
     sage_parameters,
     start,
-    trained,
 )
-from sagevocab.errors import UserError
 from sagevocab.settings import settings_from
 from sagevocab.state import write_json
 
@@ -89,12 +84,6 @@ def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
     assert load_config(ROOT, {}, working_directory=False).run == "paper"
 
 
-def test_a_missing_local_file_is_reported_before_anything_runs() -> None:
-    source = {"source": {"path": "nowhere.txt", "format": "text"}}
-    with pytest.raises(UserError, match=r"language_settings\.en\.source\.path.*nowhere\.txt"):
-        run_of(language_settings={"en": source})
-
-
 # --- What is in a run
 
 
@@ -117,12 +106,6 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
     run = run_of(tokenizers=tokenizers, lm={"enabled": False})
     assert run.compared == compared
     assert run.score_files(run.tasks) == run.model_files() == curve_languages(run) == []
-
-
-def test_models_are_compared_with_bpe() -> None:
-    assert run_of(lm={"tokenizers": ["sage", "bpe"]}).compared_models == ["bpe", "sage"]
-    for alone in (["sage"], ["bpe"]):
-        assert settings_of("table_differences", run_of(lm={"tokenizers": alone}))["tasks"] == []
 
 
 def test_no_held_out_lines_no_learning_curves() -> None:
@@ -167,59 +150,11 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     assert compared_sage(run) == ["sage", "sage_released"]
 
 
-def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
-    stanza = {"method": "sage", "preset": "released"}
-    blind = {name: {**stanza, "contexts": name} for name in ("zero", "shuffled")}
-    blind["quotient"] = {"method": "sage", "preset": "counts"}
-    names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
-    run = run_of(
-        tokenizers=[*names, "random", "extra_tokens", *blind],
-        tokenizer_settings={
-            **blind,
-            "zero": {**blind["zero"], "seeds": 2},
-            "random": {"seeds": 1},
-            "sage": {"seeds": 1},
-        },
-    )
-    assert run.sage_readings == ["sage", "sage_released"]
-    assert further_controls(run) == ["extra_tokens", "zero", "shuffled", "quotient"]
-    assert sage_parameters(run, "quotient")["preset"] == "counts"
-    assert settings_from(**sage_parameters(run, "quotient")).rerank_every == 0
-    assert claims_run(run)["controls"] == {
-        "random": ["random"],
-        "extra_tokens": ["extra_tokens"],
-        "zero": ["zero", "zero.seed2"],
-        "shuffled": ["shuffled"],
-        "quotient": ["quotient"],
-    }
-    assert run.pruned == [
-        *("sage", "sage_released", "random", "extra_tokens"),
-        *("zero", "zero.seed2", "shuffled", "quotient"),
-    ]
-    blind = settings_of("table_controls", run)["without_contexts"]
-    assert blind == {"sage": [], "sage_released": ["zero", "shuffled"]}
-
-
 def test_differences_are_from_controls_that_have_models_too(only_bpes) -> None:
     settings = settings_of("table_differences", only_bpes)
     assert "counts" in further_controls(only_bpes)
     causal = only_bpes.labels(causal_tokenizers(only_bpes))
     assert set(settings["controls"]) <= set(causal)
-
-
-@pytest.mark.parametrize(
-    ("stanza", "reason"),
-    [
-        ({"method": "swallowed"}, r"mine\.initial: method swallowed needs BPE's merges"),
-        ({"method": "sage", "preset": "counts"}, r"mine\.decoder: merges needs the merges of BPE"),
-    ],
-)
-def test_a_control_of_merges_prunes_no_pieces_of_unigram(stanza, reason) -> None:
-    with pytest.raises(UserError, match=reason):
-        run_of(
-            tokenizers=["bpe", "sage", "sage_released", "mine"],
-            tokenizer_settings={"mine": {**stanza, "initial": "unigram"}},
-        )
 
 
 def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp_path) -> None:
@@ -232,52 +167,6 @@ def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp
     names = [made_by(run) for run in (own, both, paper)]
     assert [{"table_controls", "figure_controls"} <= some for some in names] == [False, True, True]
     assert not {"table_controls", "figure_controls"} & names[0]
-
-
-def test_a_control_of_another_initial_vocabulary_is_called_so() -> None:
-    mine = {"mine": {"method": "frequency", "initial": "unigram"}}
-    run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
-    assert card(run, "en", "mine")["method"].startswith("UnigramLM without its least frequent")
-    assert initial(run, "en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
-
-
-def test_a_control_may_have_a_batch_of_its_own() -> None:
-    own = {"frequency": {"prune_batch": 7}, "swallowed": {"prune_batch": 9}}
-    run, usual = run_of(tokenizer_settings=own), run_of(sage={"prune_batch": 50})
-    expected = {"frequency": (7, 50), "swallowed": (9, None), "random": (None, None)}
-    for name, batches in expected.items():
-        given = [control_parameters(one, name)["prune_batch"] for one in (run, usual)]
-        assert tuple(given) == batches, name
-
-
-def test_what_is_exported_again_is_trained_though_not_compared() -> None:
-    run = run_of(tokenizers=["bpe_merges", "unigram_greedy"], lm=NO_MODELS)
-    assert (trained(run, "bpe"), trained(run, "unigram")) == (["bpe"], ["unigram"])
-
-
-def test_probes_need_their_tasks_without_models_too() -> None:
-    run = run_of(lm=NO_MODELS, languages=["en"])
-    assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
-    assert list(run.config.used_tasks) == run.config.probes.tasks  # no others' files are asked for
-    [table] = (one for one in registered(run) if one.name == "table_differences")
-    answers = table.inputs(run)["probes"]
-    assert list(answers) == run.probe_tasks
-    assert all(len(of_task) == len(run.tokenizers) for of_task in answers.values())
-    assert answers["stsb"]["SaGe"] == "results/paper/analysis/en/probes/sage/stsb.parquet"
-    assert "results/paper/retrieved/tasks/sst2/train" in retrieved_files(run)
-    probed = settings_of("table_differences", run)["probed"]
-    kinds = {task["name"]: (task["kind"], task["classes"]) for task in probed}
-    assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
-    assert table.part_of(run) == "intrinsic"
-
-
-@pytest.mark.parametrize(
-    "given", [{"probes": {"tasks": []}}, {"tokenizers": ["bpe"]}, {"tokenizers": ["sage"]}]
-)
-def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
-    run = run_of(lm=NO_MODELS, **given)
-    assert run.prepared_tasks == run.probe_tasks == []
-    assert ngram_languages(run) == ([] if "tokenizers" in given else run.languages)
 
 
 # --- Sources and files
@@ -296,14 +185,6 @@ def test_local_files_are_read_where_they_are(tmp_path) -> None:
     assert "results/paper/retrieved/corpora/en" not in retrieved_files(run)
 
 
-def test_the_rows_of_a_table_are_part_of_what_its_reading_depends_on(tmp_path) -> None:
-    (tmp_path / "rows.csv").write_text("c,split\na,dev\n")
-    source = {"path": str(tmp_path), "format": "csv", "column": "c", "where": {"split": "dev"}}
-    run = run_of(domain_settings={"quora": {"source": source}})
-    assert run.source("domain_settings", "quora").form["where"] == {"split": "dev"}
-    assert "where" not in run.source("domain_settings", "legal").form
-
-
 def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
     task = {"mrpc": {"validation_share": 0.25, "max_validation": 8}}
     run = run_of(task_settings=task)
@@ -312,46 +193,6 @@ def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
     assert mrpc.part("train", seed=1) == {"share": (0.0, 0.75), "most": None, "seed": 1}
     assert mrpc.part("validation", seed=1) == {"share": (0.75, 1.0), "most": 8, "seed": 1}
     assert cola.part("train", seed=1) is None
-
-
-def test_a_split_may_be_cut_to_a_sample_of_the_runs_seed() -> None:
-    run = run_of(seed=5, task_settings={"cola": {"max_train": 9}, "mrpc": {"max_validation": 8}})
-    parts = {
-        (task, split): part
-        for task in ("cola", "mrpc")
-        for split, (_, part) in run.task_splits(task).items()
-    }
-    assert parts == {
-        ("cola", "train"): {"share": (0.0, 1.0), "most": 9, "seed": 5},
-        ("cola", "validation"): None,
-        ("mrpc", "train"): None,
-        ("mrpc", "validation"): {"share": (0.0, 1.0), "most": 8, "seed": 5},
-    }
-
-
-def test_every_score_has_a_file(paper) -> None:
-    files = paper.score_files(paper.tasks)
-    assert len(files) == len(set(files)) == 10 * 3 * 3
-    assert "results/paper/scores/tr/sage/xnli_tr/2.json" in files
-    behind = paper.score_files(["cola"], "predictions.parquet")
-    assert behind[0].endswith("scores/en/bpe/cola/1.predictions.parquet")
-
-
-def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> None:
-    packaged = {"package": "turkish-treebanks:data/wiki.conllu"}
-    run = run_of(language_settings={"tr": {"morphology": packaged}})
-    assert run.source("morphology", "tr").format == "conllu"  # its name tells it
-    assert "results/paper/retrieved/morphemes/tr" in retrieved_files(run)
-    assert "results/paper/retrieved/corpora/en" in retrieved_files(run)
-    own = {"path": str(ROOT / "README.md")}
-    local = run_of(
-        language_settings={
-            "en": {"source": {**own, "format": "text"}},
-            "tr": {"morphology": {**own, "format": "segmentation"}},
-        }
-    )
-    kept = {"results/paper/retrieved/corpora/en", "results/paper/retrieved/morphemes/tr"}
-    assert not kept & set(retrieved_files(local))
 
 
 def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
@@ -382,44 +223,6 @@ def test_sources_are_reported_with_what_is_there_and_what_failed(tmp_path, monke
     assert failed_retrievals(run) == ["HTTP 404; set `x.path`"]
 
 
-def test_morpheme_lists_are_among_the_sources_and_the_failures(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    morphology = {"morphology": {"package": "turkish-treebanks:data/wiki.conllu"}}
-    run = run_of(languages=["tr"], domains=[], lm=NO_MODELS, language_settings={"tr": morphology})
-    log = Path(run.result("logs/retrieve_morphemes/tr.log"))
-    log.parent.mkdir(parents=True)
-    log.write_text("error: not installed\n")
-    assert sources_table(run)[-1].startswith("language_settings.tr.morphology ")
-    assert failed_retrievals(run) == ["not installed"]
-
-
-def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = run_of(languages=["en"], domains=["quora"], lm=NO_MODELS, probes={"tasks": []})
-    for path, record in {
-        "corpora/en": {"title": "English Wikipedia, plain text", "instead_of": "enwiki-20220801"},
-        "domains/quora": {"title": "Quora questions"},
-    }.items():
-        file = Path(run.result(f"retrieved/{path}"))
-        file.parent.mkdir(parents=True)
-        file.touch()
-        file.with_name(f"{file.name}.source.json").write_text(json.dumps(record))
-    folder = "results/paper/retrieved/corpora"
-    assert substitutes(run) == [
-        "language_settings.en.source: English Wikipedia, plain text, instead of enwiki-20220801; "
-        f"to try that again, delete {folder}/en and {folder}/en.source.json, run the target "
-        "`retrieve`, then this one"
-    ]
-
-
-def test_further_pretrainings_have_curves_too() -> None:
-    run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
-    of_sage = curve_files(run, ["en"])["English"]["SaGe"]
-    own, further = of_sage["models"]
-    assert own == "results/paper/models/en/sage/heldout.parquet"
-    assert further == "results/paper/studies/pretraining/en/sage/7/heldout.parquet"
-
-
 def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [2]})
     folders = [
@@ -434,7 +237,8 @@ def test_causal_models_come_with_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
     files = causal_files(run)["English"]
     assert len(files) == 5
-    assert files["SaGe"][0] == "results/paper/analysis/en/causal/sage/1.parquet"
+    folder = "results/paper/analysis/en/causal/sage"
+    assert files["SaGe"] == [f"{folder}/1.parquet", f"{folder}/2.parquet"]
     assert causal_tokenizers(run) == [*run.models, "frequency", "random"]
     assert causal_files(run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})) == {}
 
@@ -482,39 +286,6 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
     (english, *_), (source, *_) = texts(run), reference_sources(run)
     assert (english["title"], source["files"]) == ("text.txt", [str(text)])
     assert "Wikipedia" in english["paper"]
-
-
-def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monkeypatch) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("a line\n")
-    run = run_of(
-        language_settings={"en": {"source": {"path": str(text), "format": "text"}}},
-        domain_settings={"quora": {"source": {"dataset": "wikipedia", "language": "en"}}},
-    )
-    monkeypatch.chdir(tmp_path)
-    printed = {"name": "trwiki-20220901", "title": "Turkish, September 2022", "in_paper": True}
-    fallback = {"name": "trwiki-202302", "title": "Turkish, February 2023", "in_paper": False}
-    for file in run.descriptions(run.languages, run.domains):
-        Path(file).parent.mkdir(parents=True, exist_ok=True)
-        write_json(Path(file), printed)
-    turkish = "results/paper/retrieved/corpora/tr.source.json"
-    assert (
-        turkish in run.descriptions(run.languages, run.domains)
-        and len(run.descriptions(run.languages, run.domains)) == 4
-    )
-    used = as_retrieved(texts(run), run.descriptions(run.languages, run.domains))
-    known = {text["corpus"] + text["language"]: text for text in used}
-    assert (known["trainen"]["title"], known["trainen"]["in_paper"]) == ("text.txt", False)
-    assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] is None
-    write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
-    _, changed, *_ = as_retrieved(texts(run), run.descriptions(run.languages, run.domains))
-    assert (changed["title"], changed["in_paper"]) == ("Turkish, February 2023", False)
-    assert "September 2022" in changed["paper"]
-
-
-def test_claims_know_the_budget_only_of_models(paper) -> None:
-    assert claims_run(paper)["budget"]["pretrain"]["hours"] == 24
-    assert claims_run(run_of(lm={"enabled": False}))["budget"] is None
 
 
 def test_claims_take_models_in_the_order_of_the_table_of_differences() -> None:
@@ -608,3 +379,69 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
     run = run_of(tokenizer_settings={"sage": said})
     assert sage_parameters(run, "sage") == sage_parameters(paper, "sage")
     assert run.preset("sage") == "printed"
+
+
+# --- Controls, probes, and what is retrieved
+
+
+def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("a line\n", encoding="utf-8")
+    source = {"source": {"path": "text.txt", "format": "text"}}
+    run = run_of(domains=[], language_settings={"en": source})
+    [turkish] = run.descriptions(run.languages)
+    Path(turkish).parent.mkdir(parents=True)
+    fallback = {"name": "trwiki-202302", "title": "February 2023", "in_paper": False}
+    write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
+    found = [(text["title"], text["in_paper"]) for text in as_retrieved(texts(run), [turkish])]
+    assert found == [("text.txt", False), ("February 2023", False)]
+
+
+def test_probes_need_their_tasks_without_models_too() -> None:
+    run = run_of(lm=NO_MODELS, languages=["en"])
+    assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
+    assert list(run.config.used_tasks) == run.config.probes.tasks  # no others' files are wanted
+    assert "results/paper/retrieved/tasks/sst2/train" in retrieved_files(run)
+    [table] = (one for one in registered(run) if one.name == "table_differences")
+    answers = table.inputs(run)["probes"]
+    assert answers["stsb"]["SaGe"] == "results/paper/analysis/en/probes/sage/stsb.parquet"
+    assert table.part_of(run) == "intrinsic"
+    alone = run_of(lm=NO_MODELS, tokenizers=["sage"])
+    assert alone.prepared_tasks == alone.probe_tasks == ngram_languages(alone) == []
+
+
+def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
+    stanzas = {
+        "zero": {"method": "sage", "preset": "released", "contexts": "zero", "seeds": 2},
+        "quotient": {"method": "sage", "preset": "counts"},
+        "random": {"seeds": 1},
+        "sage": {"seeds": 1},
+    }
+    names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
+    run = run_of(
+        tokenizers=[*names, "random", "extra_tokens", "zero", "quotient"],
+        tokenizer_settings=stanzas,
+    )
+    assert run.sage_readings == ["sage", "sage_released"]
+    assert further_controls(run) == ["extra_tokens", "zero", "quotient"]
+    assert settings_from(**sage_parameters(run, "quotient")).rerank_every == 0
+    assert claims_run(run)["controls"] == {
+        "random": ["random"],
+        "extra_tokens": ["extra_tokens"],
+        "zero": ["zero", "zero.seed2"],
+        "quotient": ["quotient"],
+    }
+    blind = settings_of("table_controls", run)["without_contexts"]
+    assert blind == {"sage": [], "sage_released": ["zero"]}
+
+
+def test_lists_of_morphemes_are_retrieved_and_local_files_are_not() -> None:
+    run = run_of(
+        language_settings={
+            "en": {"source": {"path": str(ROOT / "README.md"), "format": "text"}},
+            "tr": {"morphology": {"package": "turkish-treebanks:data/wiki.conllu"}},
+        }
+    )
+    assert run.source("morphology", "tr").format == "conllu"  # its name tells it
+    assert "results/paper/retrieved/morphemes/tr" in retrieved_files(run)
+    assert "results/paper/retrieved/corpora/en" not in retrieved_files(run)

@@ -62,10 +62,9 @@ def _digest_of(module: Path, function: str, *first: Path) -> str:
     """Return the digest of files and a module, less the figures that the function does not use."""
     source = module.read_bytes()
     tree = ast.parse(source)
-    named = {node: getattr(node, "name", "") for node in tree.body}
-    left_out = [
-        node for node, name in named.items() if name.startswith(_ARTEFACTS) and name != function
-    ]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    artefacts = [node for node in functions if node.name.startswith(_ARTEFACTS)]
+    left_out = [node for node in artefacts if node.name != function]
     rest = [node for node in tree.body if node not in left_out]
     while called := [node for node in left_out if node.name in _names(rest)]:
         rest += called

@@ -27,8 +27,8 @@ def write_columns(path: str | Path, columns: Columns) -> None:
     write_parquet(path, frame.astype({"piece": "str"}))
 
 
-def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read columns of a parquet file.
+def read_parquet(path: str | Path, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Read columns of a parquet file, by default all.
 
     Raises:
         UserError: it is missing or damaged, or lacks a column.
@@ -36,7 +36,7 @@ def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        return pd.read_parquet(path, columns=list(columns))
+        return pd.read_parquet(path, columns=None if columns is None else list(columns))
     except (OSError, ValueError, KeyError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error

@@ -47,20 +47,18 @@ def rebuild_report(folder: Path, output: Path) -> None:
         UserError: the folder lacks what the page needs.
     """
     given = read_json(folder / "frames" / REPORT)
-    run, captions = given["run"], given["captions"]
-    figures = {name: folder / f"figures/{name}.png" for name in captions}
-    tables = {name: folder / f"tables/{name}.html" for name in captions}
+    figures = {name: folder / f"figures/{name}.png" for name in given["titles"]}
+    tables = {name: folder / f"tables/{name}.html" for name in given["titles"]}
     build_report(
         output / "report.html",
-        title=f"SaGe, run {run['name']}",
-        run=run,
+        title=f"SaGe, run {given['run']['name']}",
         figures={name: file for name, file in figures.items() if file.is_file()},
         tables={name: file for name, file in tables.items() if file.is_file()},
-        captions=captions,
+        **given,
         vocabularies={
             language.name: {
                 name: language / name / "tokenizer.json"
-                for name in run["labels"]
+                for name in given["run"]["labels"]
                 if (language / name).is_dir()
             }
             for language in sorted((folder / "tokenizers").glob("*"))

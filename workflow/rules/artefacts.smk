@@ -1,7 +1,7 @@
 # The figures and tables of the paper and of its appendix: a rule of each declaration in
 # workflow/reproduction/artefacts.
 #
-# In:    what the decorator of the function names
+# In:    what its declaration names
 # Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md, where NAME
 #        is the function
 # Steps: the function reads, and draws or writes
@@ -9,6 +9,7 @@
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
 # of: intrinsic, downstream or, for what is in neither of these, paper.
 ARTEFACTS = {one.name: one.part_of(run) for one in registered(run) if one.is_in(run)}
+TITLES = {one.name: one.title_in(run) for one in registered(run) if one.is_in(run)}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}
 
@@ -57,6 +58,9 @@ for artefact in registered(run):
 
     # What `snakemake --list` shows.
     getattr(rules, artefact.name).rule.docstring = artefact.caption(run)
+
+
+CAPTIONS = {name: caption(name) for name in ARTEFACTS}
 
 
 # What two targets were called in version 0.1.

@@ -2,7 +2,7 @@
 #
 # In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
 # Out:   claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
-#        results/reference/{intrinsic,lm}/
+#        results/reference/{intrinsic,lm}/, and the tables of results/reference/{controls,reruns}/
 # Steps: judge every claim for each SaGe tokenizer and language; write what was found as an article;
 #        lay all of it out as one page; copy what is small, with its provenance, for others to compare
 #        their own run with
@@ -163,7 +163,8 @@ rule build_report:
         figures=FIGURES,
         tables=TABLES,
         run={**report_run(run), "texts": texts(run)},
-        captions={name: caption(name) for name in ARTEFACTS},
+        titles=TITLES,
+        captions=CAPTIONS,
         code=code_of("build_report.py"),
     script:
         "../scripts/build_report.py"
@@ -226,9 +227,62 @@ rule build_reference:
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         calls=lambda wildcards, output: CALLS,
-        captions={} if run.models else {name: caption(name) for name in ARTEFACTS},
+        report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
         results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
         code=code_of("build_reference.py"),
     script:
         "../scripts/build_reference.py"
+
+
+# Folders of committed answers that no run of the workflow makes: of other sizes, texts and trainers.
+CONTROLS, RERUNS = "results/reference/controls", "results/reference/reruns"
+OTHER_SIZES = {"8000": ("en", "tr"), "16000": ("de", "ru"), "32000": ("en", "tr")}
+CONTROL_TABLES = [
+    *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ")),
+    *(f"{CONTROLS}/{models}/table_causal" for models in ("causal", "causal_large")),
+    f"{CONTROLS}/vectors/table_vectors",
+    f"{CONTROLS}/released_program/table_released_program",
+]
+
+
+rule reference_tables:
+    """Tables over results/reference/{controls,reruns} from what is committed there: pieces in common
+    at other sizes, models and vectors of controls, the authors' program, claims of other runs. No
+    part of `all`.
+    """
+    input:
+        prunings=[
+            *(
+                f"{CONTROLS}/{size}/{lang}.parquet"
+                for size, languages in OTHER_SIZES.items()
+                for lang in languages
+            ),
+            *(f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")),
+        ],
+        models=[
+            f"{CONTROLS}/{models}/{lang}.parquet"
+            for models in ("causal", "causal_large")
+            for lang in ("en", "tr")
+        ],
+        vectors=[f"{CONTROLS}/vectors/{task}.parquet" for task in ("ner_tr", "stsb")],
+        released=[f"{CONTROLS}/released_program/{lang}.json" for lang in ("en", "tr")],
+        claims=[
+            "results/reference/intrinsic/frames/claims.parquet",
+            *(f"{RERUNS}/claims-{name}.parquet" for name in ("half-1", "half-2", "gensim")),
+        ],
+        paper=resource("paper_values.yaml"),
+    output:
+        [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],
+        [f"{RERUNS}/table_{name}.md" for name in ("halves", "trainers")],
+    log:
+        result("logs/reference_tables.log"),
+    localrule: True
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        # Its record lies among the run's results, not among the committed ones.
+        artefact=result("reference_tables"),
+        code=code_of("reference_tables.py"),
+    script:
+        "../scripts/reference_tables.py"

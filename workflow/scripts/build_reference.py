@@ -28,7 +28,7 @@ with job(snakemake):
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         calls=params.calls,
-        captions=params.captions,
+        report=params.report,
         results=params.results,
         prunings=inputs.prunings,
         made={

@@ -12,6 +12,7 @@ with job(snakemake):
         run=params.run,
         figures=dict(zip(params.figures, inputs.figures, strict=True)),
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
+        titles=params.titles,
         captions=params.captions,
         vocabularies={
             language: {name: next(vocabularies) for name in params.run["labels"]}

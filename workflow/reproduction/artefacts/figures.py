@@ -9,6 +9,7 @@ from reproduction.artefacts.registry import (
     Run,
     column_styles,
     declare,
+    page_styles,
     paper_values,
 )
 from reproduction.artefacts.shared import (
@@ -100,6 +101,7 @@ def _drawn_with_controls(run: Run) -> list[str]:
 
 declare(
     "figure_overlap",
+    "Contexts or counts: what others prune, too",
     "paper",
     "overlap.figure_overlap",
     """Contexts or counts: of the pieces that each version of SaGe prunes, the share that a control
@@ -118,6 +120,7 @@ declare(
 )
 declare(
     "figure_controls",
+    "SaGe beside prunings without contexts",
     "paper",
     "figures_controls.figure_controls",
     """SaGe beside prunings without contexts, on a few of the paper's main statements: a panel a
@@ -140,6 +143,7 @@ declare(
 )
 declare(
     "figure_lengths",
+    "Length of pieces",
     "intrinsic",
     "figures.figure_lengths",
     """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
@@ -153,6 +157,7 @@ declare(
 )
 declare(
     "figure_fertility",
+    "Subwords per word",
     "intrinsic",
     caption="""
     Share of the words of the training corpus by the number of subwords they are cut into (paper,
@@ -165,6 +170,7 @@ declare(
 )
 declare(
     "figure_exponence",
+    "Distinct neighbours of frequent pieces",
     "intrinsic",
     "figures.figure_exponence",
     """Number of distinct pieces that stand within a window around each piece anywhere in the
@@ -183,6 +189,7 @@ declare(
 )
 declare(
     "figure_ratio",
+    "Distinct neighbours per occurrence",
     "intrinsic",
     caption="""
     Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
@@ -196,6 +203,7 @@ declare(
 )
 declare(
     "figure_fertility_domain",
+    "Subwords per word",
     "intrinsic",
     caption="""
     Share of words by their number of subwords, on a text of another domain, named at the left,
@@ -209,6 +217,7 @@ declare(
 )
 declare(
     "figure_ratio_domain",
+    "Distinct neighbours per occurrence",
     "intrinsic",
     caption="""
     Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
@@ -222,6 +231,7 @@ declare(
 )
 declare(
     "figure_differences",
+    "Every tokenizer beside BPE, by several methods",
     differences_target,
     "figures_differences.figure_differences",
     """Each tokenizer minus BPE (rows) on several measures (panels); right of 0 is better than BPE.
@@ -241,10 +251,11 @@ declare(
         "groups": groups_of_tokenizers,
         "baseline": lambda run: run.labels(["bpe"])[0],
     },
-    reads={"table": "tables/table_differences.csv"},
+    reads={"style": page_styles, "table": "tables/table_differences.csv"},
 )
 declare(
     "figure_learning_curves",
+    "Learning curves",
     "downstream",
     "learning_curves.figure_learning_curves",
     """Learning curves of the language models on held-out lines, as differences from BPE's in bits

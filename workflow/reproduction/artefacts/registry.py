@@ -63,6 +63,7 @@ class Read:
 class Artefact:
     """A figure or a table.
 
+    title: what the report page calls it, before the name of its text if that is of another domain.
     function: what makes it, by its name below `reproduction`. target: the target that it is a part
     of, besides `all` and `paper`: intrinsic, downstream, or paper for neither of these.
     caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
@@ -76,6 +77,7 @@ class Artefact:
     """
 
     name: str
+    title: str
     function: str
     target: str | Of
     text: str
@@ -101,6 +103,10 @@ class Artefact:
         """The functions that read and make it."""
         readers = (one.each or one.whole for one in self.reads.values())
         return [self.function, *filter(None, readers)]
+
+    def title_in(self, run: Run) -> str:
+        """Return its title on the report page."""
+        return f"{self.title}: {run.domain(self.domain).name}" if self.domain else self.title
 
     def part_of(self, run: Run) -> str:
         """Return the target that it is a part of."""
@@ -181,6 +187,7 @@ _REGISTERED: dict[str, Artefact] = {}
 
 def declare(
     name: str,
+    title: str,
     target: str | Of,
     function: str,
     caption: str,
@@ -196,7 +203,7 @@ def declare(
         reads = {"style": styles, **reads}
     known = {key: one if isinstance(one, Read) else Read(one) for key, one in reads.items()}
     _REGISTERED[name] = Artefact(
-        name, f"paper.{function}", target, caption, known, settings or {}, **options
+        name, title, f"paper.{function}", target, caption, known, settings or {}, **options
     )
 
 
@@ -277,7 +284,12 @@ def resource(name: str) -> str:
 
 def styles(run: Run) -> list[str]:
     """Return matplotlib's style files for figures as wide as the configuration says."""
-    return column_styles(run) if run.config.figures.width == "column" else [_style("style")]
+    return column_styles(run) if run.config.figures.width == "column" else page_styles(run)
+
+
+def page_styles(run: Run) -> list[str]:
+    """Return matplotlib's style file for a figure across a page, which no column has room for."""
+    return [_style("style")]
 
 
 def column_styles(run: Run) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from reproduction.artefacts.registry import Read, Run, artefact_files, declare, paper_values
+from reproduction.artefacts.registry import Of, Read, Run, artefact_files, declare, paper_values
 from reproduction.artefacts.shared import (
     NGRAMS,
     causal_files,
@@ -199,10 +199,11 @@ def _seeds_of(run: Run, names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _hyperparameters(
-    stage: str, target: str, caption: str, settings: dict[str, Any], **more: Any
+    stage: str, title: str, target: str, caption: str, settings: Of, **more: Any
 ) -> None:
     declare(
         f"table_hyperparameters_{stage}",
+        title,
         target,
         "tables.table_hyperparameters",
         caption,
@@ -214,6 +215,7 @@ def _hyperparameters(
 
 declare(
     "table_controls",
+    "Main statements beside prunings without contexts",
     "paper",
     "controls.table_controls",
     """What of the paper is SaGe, and what is pruning: the paper's main numbers and statements
@@ -236,6 +238,7 @@ declare(
 )
 declare(
     "table_overlap",
+    "Contexts or counts: pieces pruned in common",
     "paper",
     "overlap.table_overlap",
     """Contexts or counts: the share of the pieces pruned by SaGe that controls prune, too, which
@@ -255,6 +258,7 @@ declare(
 )
 declare(
     "table_examples",
+    "Sentences under both tokenizers",
     "intrinsic",
     "tables_examples.table_examples",
     """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
@@ -274,6 +278,7 @@ declare(
 )
 declare(
     "table_retokenization",
+    "Ablations that change distant tokens",
     "intrinsic",
     "tables_examples.table_retokenization",
     """An ablation that changes a token within the window around a distant target, though the
@@ -290,6 +295,7 @@ declare(
 )
 declare(
     "table_frequencies",
+    "Pieces whose frequency differs most",
     "intrinsic",
     "tables.table_frequencies",
     """Pieces whose frequency on the training corpus differs most between BPE and each SaGe
@@ -312,6 +318,7 @@ declare(
 )
 declare(
     "table_tokenizers",
+    "All tokenizers on all texts",
     "intrinsic",
     "tokenizers.table_tokenizers",
     """What is usually reported of tokenizers, for every tokenizer of the run on every text: tokens
@@ -334,6 +341,7 @@ declare(
 )
 _hyperparameters(
     "vocabulary",
+    "Settings of the vocabularies",
     "intrinsic",
     """Hyperparameters of vocabulary creation: the values of this run's configuration beside the
     paper's (Appendix A), then those that the paper leaves open.
@@ -350,6 +358,7 @@ _hyperparameters(
 )
 declare(
     "table_sequence",
+    "Scores of sequence tasks",
     "downstream",
     caption="""
     Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
@@ -361,6 +370,7 @@ declare(
 )
 declare(
     "table_ner",
+    "Scores of named entity recognition",
     "downstream",
     caption="""
     F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
@@ -371,6 +381,7 @@ declare(
 )
 _hyperparameters(
     "pretraining",
+    "Settings of pretraining",
     "downstream",
     """Hyperparameters of pre-training: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
@@ -380,6 +391,7 @@ _hyperparameters(
 )
 _hyperparameters(
     "finetuning",
+    "Settings of fine-tuning",
     "downstream",
     """Hyperparameters of fine-tuning: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
@@ -390,6 +402,7 @@ _hyperparameters(
 )
 declare(
     "table_differences",
+    "Every tokenizer beside BPE, by several methods, in numbers",
     differences_target,
     "tables_differences.table_differences",
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: language

@@ -149,7 +149,7 @@ corpus that its vocabulary was trained on{text}.
 
 Every update is a row of `training_log.parquet`, every held-out line and validation one of
 `heldout.parquet`. The bits are given the number of pieces of each word. Models with different
-vocabularies compare by `table_learning_curves` of their run, which adds its code.
+vocabularies compare by `table_differences` of their run, which adds its code.
 """
 
 

@@ -51,11 +51,11 @@ def read_causal(
         UserError: a file is missing or damaged, or two in a language are of other lines.
     """
     panels = {
-        title: {label: [_read(path) for path in own] for label, own in panel.items()}
+        title: {label: [_read(path) for path in seeds] for label, seeds in panel.items()}
         for title, panel in paths.items()
     }
     for title, panel in panels.items():
-        first, *rest = (one.characters for own in panel.values() for one in own)
+        first, *rest = (one.characters for seeds in panel.values() for one in seeds)
         if any(not np.array_equal(one, first) for one in rest):
             raise UserError(
                 f"causal models of {title} predicted other held-out lines than one another; "
@@ -90,12 +90,12 @@ def draw_causal(
 
     By characters seen. A line is the mean of the seeds, a band Student's 95 % interval over them.
     """
-    for label, own in panel.items():
+    for label, seeds in panel.items():
         if label == baseline:
             axes.axhline(0, linewidth=0.8, **styles[label].curve)
             continue
-        at = np.mean([one.curve[_AXIS] for one in own], axis=0) / 1e6
-        change = [_minus(*pair) for pair in zip(own, panel[baseline], strict=True)]
+        at = np.mean([one.curve[_AXIS] for one in seeds], axis=0) / 1e6
+        change = [_minus(*pair) for pair in zip(seeds, panel[baseline], strict=True)]
         _draw_over_seeds(axes, at, change, styles[label])
     axes.set_xlim(left=0)
     axes.locator_params(nbins=4)

@@ -117,25 +117,41 @@ class Assessment:
 
 def assess_claims(run: Results, values: Mapping[str, Any]) -> pd.DataFrame:
     """Return the frame of all claims, in the paper's order; rows of controls stand last."""
-    cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
+    cases = [
+        (claim, case)
+        for given in (_cases, _control_cases)
+        for claim in values["claims"]
+        for case in given(claim, run, values)
+    ]
     # What is counted under one tokenizer is in memory while its claims need it.
-    places = [(case.language, case.tokenizer) for _, case in cases]
+    places = [(case.control, case.language, case.tokenizer) for _, case in cases]
     order = {place: number for number, place in enumerate(dict.fromkeys(places))}
     by_place = sorted(range(len(cases)), key=lambda number: order[places[number]])
     measured = {number: _measure(*cases[number]) for number in by_place}
     assessments = [measured[number] for number in range(len(cases))]
     _adjust(assessments, values["claims"])
-    rows = [row for assessment in assessments for row in _rows(assessment)]
-    return claims_frame([*rows, *_control_rows(run, values)])
+    return claims_frame(row for assessment in assessments for row in _rows(assessment))
 
 
 def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield the row with a verdict, and one for each seed where there are several."""
+    """Yield the row of a control; of others that with a verdict, and one for each of some seeds."""
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
+    is_baseline = case.tokenizer == BASELINE
+    place = {
+        "statement": claim.id,
+        "language": case.language,
+        "corpus": case.corpus,
+        "tokenizer": case.tokenizer,
+        "role": CONTROL if case.control else BASELINE_ROLE if is_baseline else READING,
+    }
+    if case.control and measured:
+        number = {**value_or_words(measured.ours), "meets": meets(claim, measured)}
+        yield {**place, **number, "control": case.control, "seed": case.number}
+    if case.control:
+        return
     is_decided = measured is not None and not assessment.reason
-    role = BASELINE_ROLE if case.tokenizer == BASELINE else READING
     yield {
-        **_place(claim, case, role),
+        **place,
         **(_numbers(measured) if measured else {}),
         "text": case.text,
         "preset": case.run.tokenizers.get(case.tokenizer),
@@ -148,55 +164,7 @@ def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
         "run_seed": case.run.seed,
     }
     for seed, ours in enumerate(measured.seeds if measured else (), start=1):
-        yield {**_place(claim, case, role), **value_or_words(ours), "seed": seed}
-
-
-def _control_rows(run: Results, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the claims about SaGe on the controls, in the order of the claims.
-
-    Vocabulary by vocabulary: what is counted under one is in memory while its claims need it.
-    """
-    claims = [claim for claim in values["claims"] if claim.has_controls]
-    seeds: Counter[tuple] = Counter()
-    rows = []
-    for number, claim, language, control, name in _on_controls(claims, run):
-        case = Case(run, language, claim.corpus, name, values, alone=True)
-        measured = _measure(claim, case).measured
-        if measured is None:
-            continue
-        family = (claim.id, language, control)
-        seeds[family] += 1
-        row = {
-            **_place(claim, case, CONTROL),
-            **value_or_words(measured.ours),
-            "control": control,
-            "seed": seeds[family],
-            "meets": meets(claim, measured),
-        }
-        rows.append((number, row))
-    return [row for _, row in sorted(rows, key=lambda numbered: numbered[0])]
-
-
-def _on_controls(
-    claims: Sequence[Statement], run: Results
-) -> Iterator[tuple[int, Statement, str | None, str, str]]:
-    """Yield each claim in each language with each control and its vocabulary."""
-    for control, vocabularies in run.controls.items():
-        for name in vocabularies:
-            log.info("claims on %s", name)
-            for number, claim in enumerate(claims):
-                for language in _languages(claim, run):
-                    yield number, claim, language, control, name
-
-
-def _place(claim: Statement, case: Case, role: str) -> dict[str, Any]:
-    return {
-        "statement": claim.id,
-        "language": case.language,
-        "corpus": case.corpus,
-        "tokenizer": case.tokenizer,
-        "role": role,
-    }
+        yield {**place, **value_or_words(ours), "seed": seed}
 
 
 def _cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterator[Case]:
@@ -205,6 +173,16 @@ def _cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterato
     for language in _languages(claim, run):
         for tokenizer in tokenizers:
             yield Case(run, language, claim.corpus, tokenizer, values)
+
+
+def _control_cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterator[Case]:
+    """Yield the controls of a claim about SaGe: a number each, without interval and test."""
+    if not claim.has_controls:
+        return
+    for control, vocabularies in run.controls.items():
+        for number, name in enumerate(vocabularies, start=1):
+            for language in _languages(claim, run):
+                yield Case(run, language, claim.corpus, name, values, control, number)
 
 
 def _languages(claim: Statement, run: Results) -> list[str | None]:

@@ -104,8 +104,9 @@ class Results:
 class Case:
     """One claim's subject: a tokenizer of a run, in one language, on one corpus.
 
-    corpus: `train`, a domain, or the name of a task. alone: a number is wanted without interval and
-    test, which cost most.
+    corpus: `train`, a domain, or the name of a task. control: what the seeds of a vocabulary
+    pruned without contexts are called together; number: which of them it is, from 1 on. One
+    has neither interval nor test, which cost most.
     """
 
     run: Results
@@ -113,12 +114,13 @@ class Case:
     corpus: str
     tokenizer: str
     values: Mapping[str, Any]
-    alone: bool = False
+    control: str | None = None
+    number: int | None = None
 
     @property
     def seed(self) -> int | None:
         """Seed of what is resampled; None if nothing is."""
-        return None if self.alone else self.run.seed
+        return None if self.control else self.run.seed
 
     @property
     def constructed(self) -> bool:
@@ -135,7 +137,7 @@ class Case:
         return f"{language}, {self.run.names.get(self.corpus, self.corpus)}"
 
     def pieces(self, tokenizer: str | None = None) -> list[str]:
-        """Return the vocabulary of `tokenizer`, by default the case's own."""
+        """Return the vocabulary of `tokenizer`, by default the case's."""
         return list(_pieces(self._vocabulary(tokenizer or self.tokenizer)))
 
     def initial_pieces(self) -> list[str]:
@@ -168,8 +170,8 @@ class Case:
         # The shorter text is the same in every draw, and is counted once.
         draws = [draw if length > min(lengths) else 0 for length in lengths]
         return tuple(
-            _neighbours_of(text, min(lengths), own, pieces, window)
-            for text, own in zip((domain, train), draws, strict=True)
+            _neighbours_of(text, min(lengths), number, pieces, window)
+            for text, number in zip((domain, train), draws, strict=True)
         )
 
     def heuristic_losses(self, tokenizer: str) -> tuple[list[pd.Series], pd.Series]:

@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from reproduction.paper.formats import NOTHING, number, p_value
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import VERDICTS
@@ -21,6 +19,7 @@ from reproduction.paper.tally import (
     share_met,
     tally,
 )
+from reproduction.paper.templates import page_environment
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
@@ -37,14 +36,7 @@ def claims_markdown(
         template: `claims.md.jinja`.
         note: a paragraph above them, of the models' budget.
     """
-    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
+    filters = {
         "cell": lambda text: text.replace("|", "\\|"),
         "value": show_value,
         "ours": show_ours,
@@ -55,7 +47,8 @@ def claims_markdown(
         "notes": show_notes,
     }
     tested = Counter((record["tokenizer"], record["family"]) for record in records)
-    return environment.get_template(Path(template).name).render(
+    environment = page_environment(template, filters)
+    page = environment.get_template(Path(template).name).render(
         records=records,
         note=note,
         verdicts=VERDICTS,
@@ -70,6 +63,7 @@ def claims_markdown(
         },
         tests=sorted({record["test"] for record in records if record["test"]}),
     )
+    return page.rstrip("\n") + "\n"
 
 
 def _show_tokenizer(record: Mapping[str, Any]) -> str:

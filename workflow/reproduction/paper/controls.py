@@ -50,9 +50,9 @@ def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
         if record["id"] in headlines:
             members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
     return [
-        Row(headlines[name], language, own)
-        for (name, language), own in members.items()
-        if any(record["ours"] is not None for record in own.values())
+        Row(headlines[name], language, by_tokenizer)
+        for (name, language), by_tokenizer in members.items()
+        if any(record["ours"] is not None for record in by_tokenizer.values())
     ]
 
 

@@ -29,10 +29,10 @@ from reproduction.analysis.stats import (
     percentile_p_value,
 )
 from reproduction.lm.floors import CONTEXT_FREE, FLOORS
+from reproduction.paper.formats import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
-Files = str | Path
 # What a curve is drawn against: columns of training_log.parquet.
 AXES = ("step", "characters", "seconds")
 _ASKED = ["line", "words", "characters"]
@@ -91,8 +91,8 @@ def read_curves(
     return {
         title: _paired_panel(
             {
-                label: [read_curve(model, own["floors"]) for model in own["models"]]
-                for label, own in panel.items()
+                label: [read_curve(model, files["floors"]) for model in files["models"]]
+                for label, files in panel.items()
             },
             title,
         )

@@ -133,11 +133,21 @@ def read_differences(path: Files) -> pd.DataFrame:
         raise UserError(f"{path}: not a table of differences ({error}); delete it") from error
 
 
-def _row(
-    scores: TaskScores, tokenizer: str, baseline: str, family: str, **named: Any
+def difference_row(
+    scores: TaskScores,
+    tokenizer: str,
+    baseline: str,
+    family: str,
+    *,
+    are_seeds_shared: bool = True,
+    **named: Any,
 ) -> dict[str, Any]:
-    """Return a row of resampled scores; named: the columns that say what they are."""
-    found = scores.difference(tokenizer, baseline)
+    """Return a row of resampled scores.
+
+    family: of tests that Holm's adjustment counts together. are_seeds_shared: as for
+    `TaskScores.difference`. named: the columns that say what the scores are.
+    """
+    found = scores.difference(tokenizer, baseline, are_seeds_shared=are_seeds_shared)
     return {
         **named,
         "tokenizer": tokenizer,
@@ -169,7 +179,7 @@ def of_causal(
         others = [label for label in panel if label not in (baseline, *controls)]
         for label, other in [*pairs, *product(others, controls)]:
             beside = "" if other == baseline else f", minus {other} instead"
-            yield _row(
+            yield difference_row(
                 scores,
                 label,
                 other,
@@ -199,7 +209,7 @@ def of_heldout(panels: Curves, baseline: str, seed: int) -> Iterator[dict[str, A
             if any(is_above_floor(*pair) for pair in pairs):
                 continue
             yield {
-                **_row(
+                **difference_row(
                     scores,
                     label,
                     baseline,
@@ -250,7 +260,7 @@ def of_scores(
         for label in others:
             if max(scores.mean(one).low for one in (label, baseline)) <= named[0]["majority"]:
                 continue
-            yield _row(
+            yield difference_row(
                 scores,
                 label,
                 baseline,
@@ -336,7 +346,7 @@ def of_probes(probed: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str
             continue
         scores, rows = _probe_scores(probed, features, split, seed)
         for label in [label for label in frames if label != baseline]:
-            yield _row(
+            yield difference_row(
                 scores,
                 label,
                 baseline,

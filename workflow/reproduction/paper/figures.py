@@ -16,9 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
+from reproduction.paper.formats import Files
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.style import (
-    Files,
     TokenizerStyle,
     bar_handles,
     curve_handles,

@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame
+from reproduction.paper.formats import Files
 from reproduction.paper.statements import read_claims
 from reproduction.paper.style import (
-    Files,
     TokenizerStyle,
     drawing,
     few_round_ticks,

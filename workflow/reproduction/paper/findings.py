@@ -26,11 +26,12 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.formats import number
-from reproduction.paper.overlap import OWN, what_chooses
+from reproduction.paper.overlap import AMONG_SEEDS, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
+from reproduction.paper.templates import page_environment
 from sagevocab.state import write_text
 
 Row = Mapping[str, Any]
@@ -200,7 +201,7 @@ class Evidence:
         controls = {column: labels.get(of.format(name)) for column, of in BESIDE.items()}
         shares = {
             column: found.get(label, {}).get("mean")
-            for column, label in {OWN: OWN, **controls}.items()
+            for column, label in {AMONG_SEEDS: AMONG_SEEDS, **controls}.items()
         }
         return shares if any(shares[column] for column in BESIDE) else {}
 
@@ -254,7 +255,7 @@ def render(
         languages=evidence.languages,
         seeds=evidence.seeds,
         headlines=evidence.headlines,
-        pruning_beside=[OWN, *BESIDE],
+        pruning_beside=[AMONG_SEEDS, *BESIDE],
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,
@@ -265,18 +266,14 @@ def render(
 
 def findings_environment(template: Path | str) -> jinja2.Environment:
     """Return the environment that reads the template, with the filters that print."""
-    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
-    environment.filters |= {"where": where}
-    environment.filters |= {"most_common": most_common}
-    environment.filters |= {"met_by_a_control": met_by_a_control}
-    environment.filters |= {"met_by_no_control": met_by_no_control}
-    return environment
+    printers = {name: _printed(show) for name, show in _FILTERS.items()}
+    choosers = {
+        "where": where,
+        "most_common": most_common,
+        "met_by_a_control": met_by_a_control,
+        "met_by_no_control": met_by_no_control,
+    }
+    return page_environment(template, printers | choosers)
 
 
 def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:

@@ -2,7 +2,8 @@
 
 `calls.json` has the call of each: its function, the files that it reads, its settings, its caption.
 A file or folder of the run is named `frames:` and its path in the run's folder, a file of the
-pipeline `resources:` and its name. `report.json` has what the page says of the run, and captions.
+pipeline `resources:` and its name. `report.json` has what the page says of the run, and the titles
+and captions on it.
 """
 
 from __future__ import annotations

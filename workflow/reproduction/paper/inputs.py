@@ -1,17 +1,15 @@
-"""Files that a rule lists become the nested panels that a figure or table shows."""
+"""What several figures, tables and claims read, and what they need of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import yaml
 
 from reproduction.data.descriptions import retrieved_source
 from sagevocab.errors import UserError
-
-T = TypeVar("T")
 
 # The tokenizer that the others are compared with; the rules that make its vocabulary and SaGe's.
 BASELINE = "bpe"
@@ -29,16 +27,6 @@ def read_paper_values(path: str | Path) -> dict[str, Any]:
         return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
-
-
-def read_panels(
-    paths: Mapping[str, Mapping[str, str | Path]], read: Callable[[str | Path], T]
-) -> dict[str, dict[str, T]]:
-    """Read `paths`, {title: {label: path}}, as {title: {label: content}}."""
-    return {
-        title: {label: read(path) for label, path in panel.items()}
-        for title, panel in paths.items()
-    }
 
 
 def as_retrieved(

@@ -23,8 +23,8 @@ from reproduction.paper.curves import (
     bits_per_character,
     difference_along,
 )
+from reproduction.paper.formats import Files
 from reproduction.paper.style import (
-    Files,
     TokenizerStyle,
     curve_handles,
     draw_band,
@@ -82,10 +82,10 @@ def figure_learning_curves(
             if title in panels:
                 _draw_masked(column[-1], panels[title], styles, baseline, seed)
         minus = f"\nminus {baseline}" if baseline else ""
-        for kind, row, own in zip(("Causal", "Masked")[-len(rows) :], grid, rows, strict=True):
+        for kind, row, drawn in zip(("Causal", "Masked")[-len(rows) :], grid, rows, strict=True):
             name_row(row[0], kind, f"Bits per character{minus}")
             for axes, title in zip(row, columns, strict=True):
-                axes.set_visible(title in own)
+                axes.set_visible(title in drawn)
         name_panels([axes for axes in grid.flat if axes.get_visible()], chain(*rows))
         figure.align_ylabels(grid[:, 0])
         legend_above(figure, curve_handles(styles))

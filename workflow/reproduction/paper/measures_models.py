@@ -139,13 +139,13 @@ def update_ratio(case: Case) -> Measurement:
     """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
 
     That value is the worse of the two final ones, on the lines that all models of the language
-    keep, as in `table_learning_curves`. Where frequencies of pieces reach it without seeing another
+    keep. Where frequencies of pieces reach it without seeing another
     word, it says nothing of contexts, and nothing is measured. Intervals are over held-out lines
     or, where there are several, over pretraining seeds, whose ratios are averaged as logarithms.
     """
     names = dict.fromkeys((case.tokenizer, BASELINE, *case.run.lm_tokenizers))
     curves = [case.learning_curves(name) for name in names]
-    flat = paired([curve for own in curves for curve in own])
+    flat = paired([curve for of_seeds in curves for curve in of_seeds])
     if not len(flat[0].lines):
         raise NotMeasurableError("no held-out lines of which all models predicted the same words")
     seeds = len(curves[0])

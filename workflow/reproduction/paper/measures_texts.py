@@ -286,9 +286,9 @@ def length_share(
     sage, bpe = (
         share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
     )
-    own, other = (sage, bpe) if side == "sage" else (bpe, sage)
-    difference = intervals.share_difference(own, other)
-    measured = _share(own, agrees=difference.low > 0)
+    first, second = (sage, bpe) if side == "sage" else (bpe, sage)
+    difference = intervals.share_difference(first, second)
+    measured = _share(first, agrees=difference.low > 0)
     return replace(measured, test=difference.test, p_value=difference.p_value)
 
 

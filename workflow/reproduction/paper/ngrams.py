@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reproduction.analysis.ngrams import ORDERS
-from reproduction.paper.inputs import read_panels
-from reproduction.paper.style import Files
+from reproduction.paper.formats import Files
+from reproduction.paper.frames import each
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
@@ -39,7 +39,7 @@ def read_ngrams(paths: Mapping[str, Mapping[str, Files]]) -> dict[str, dict[str,
     Raises:
         UserError: a file is missing or damaged, or two in a language are of other lines.
     """
-    panels = read_panels(paths, _read)
+    panels = each(_read, paths)
     for title, panel in panels.items():
         first, *rest = panel.values()
         if any(not np.array_equal(one.characters, first.characters) for one in rest):

@@ -11,12 +11,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reproduction.paper.formats import NOTHING
-from reproduction.paper.style import Files, drawing, label_below, legend_above, name_panels
+from reproduction.paper.formats import NOTHING, Files
+from reproduction.paper.style import (
+    drawing,
+    label_below,
+    legend_above,
+    name_panels,
+)
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
-OWN = "its own seeds"
+AMONG_SEEDS = "its own seeds"
 ENOUGH, LITTLE, MARGIN = 0.75, 0.25, 0.02  # of the rule of `what_chooses`
 # Language -> tokenizer -> the pieces that it pruned.
 Pruned = Mapping[str, Mapping[str, frozenset[str]]]
@@ -42,28 +47,29 @@ def overlaps(
     readings, controls: label -> the tokenizers of its seeds. drawn: labels of the controls that
     prune at random.
 
-    Columns: language, reading, control (`OWN`: the reading's seeds with one another), mean, low and
-    high over the pairs of seeds, pairs, and accounts_for: the mean as a share of the way from the
-    random prunings' to that of the own seeds; NaN where there is none or no such way.
+    Columns: language, reading, control (`AMONG_SEEDS`: the reading's seeds with one another), mean,
+    low and high over the pairs of seeds, pairs, and accounts_for: the mean as a share of the way
+    from the random prunings' to that of the reading's seeds; NaN where there is none or no such
+    way.
     """
     rows = [
         {"language": language, "reading": reading, "control": control, **_common(pieces, pairs)}
         for language, pieces in pruned.items()
-        for reading, own in readings.items()
+        for reading, seeds in readings.items()
         for control, pairs in {
-            OWN: list(itertools.combinations(own, 2)),
-            **{name: list(itertools.product(own, seeds)) for name, seeds in controls.items()},
+            AMONG_SEEDS: list(itertools.combinations(seeds, 2)),
+            **{name: list(itertools.product(seeds, of)) for name, of in controls.items()},
         }.items()
     ]
     frame = pd.DataFrame(rows)
-    own, floor = (
+    highest, floor = (
         frame["mean"]
         .where(frame["control"].isin(names))
         .groupby([frame["language"], frame["reading"]])
         .transform("mean")
-        for names in ([OWN], [*drawn])
+        for names in ([AMONG_SEEDS], [*drawn])
     )
-    way = (own - floor).where(own > floor)
+    way = (highest - floor).where(highest > floor)
     return frame.assign(accounts_for=(frame["mean"] - floor) / way)
 
 
@@ -84,13 +90,13 @@ def what_chooses(
 
     rows: control -> its row of `overlaps`, of one reading and language. zero, shuffled: the
     controls without vectors and on shuffled words; counting: those that count. None where the rule
-    cannot be applied: a control or the overlap of two own seeds is missing.
+    cannot be applied: a control or the overlap of two seeds is missing.
     """
     known = {name: row for name, row in rows.items() if not pd.isna(row["mean"])}
     counted = [name for name in counting if name in known]
-    if not {OWN, zero, shuffled} <= set(known) or not counted:
+    if not {AMONG_SEEDS, zero, shuffled} <= set(known) or not counted:
         return None
-    if any(known[name]["mean"] >= known[OWN]["low"] for name in (zero, shuffled, *counted)):
+    if any(known[name]["mean"] >= known[AMONG_SEEDS]["low"] for name in (zero, shuffled, *counted)):
         return "contexts do not choose"
     share = {name: row["accounts_for"] for name, row in known.items()}
     if min(share[zero], max(share[name] for name in counted)) > ENOUGH + MARGIN:
@@ -144,7 +150,7 @@ def figure_overlap(
     languages = list(dict.fromkeys(row["language"] for row in rows))
     marks = dict(zip(languages, itertools.cycle(_LANGUAGE_MARKS), strict=False))
     lanes = {name: _LANE * (n - (len(marks) - 1) / 2) for n, name in enumerate(marks)}
-    named = {reading: [OWN, *names] for reading, names in controls.items()}
+    named = {reading: [AMONG_SEEDS, *names] for reading, names in controls.items()}
     heights = [0.6 + _ROW * len(names) for names in named.values()]
     with drawing(heights, **files) as (figure, grid):
         for axes, (reading, names) in zip(grid[:, 0], named.items(), strict=True):
@@ -185,4 +191,4 @@ def _mark(look: Mapping[str, Any]) -> dict[str, Any]:
 
 def _short(control: str, reading: str) -> str:
     """Return the label of a control without the reading that its panel names."""
-    return "another seed" if control == OWN else control.removeprefix(reading).strip(" ,")
+    return "another seed" if control == AMONG_SEEDS else control.removeprefix(reading).strip(" ,")

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 import pyarrow
@@ -30,6 +29,7 @@ from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
 from reproduction.paper.tally import count_verdicts
+from reproduction.paper.templates import page_environment
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
@@ -52,7 +52,7 @@ def build_reference(
     command: str,
     claims: Path | str | None = None,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
-    captions: Mapping[str, str] | None = None,
+    report: Mapping[str, Mapping[str, str]] | None = None,
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
@@ -67,14 +67,14 @@ def build_reference(
         output: the folder; one that is there is replaced.
         files: pages, figures and tables to copy.
         template: of the page.
-        texts: name, title, licence, files (of the source), format, paper (title of the paper's own
+        texts: name, title, licence, files (of the source), format, paper (title of the paper's
             text), in_paper (whether it is that one), summary (path of a `summary.json` on it).
         run: as for the report.
         paper: `paper_values.yaml`.
         command: what was run.
         claims: `claims.json`, for a page that counts verdicts.
         calls: of `write_frames`, for the run's folder `results`.
-        captions: those of the report page, if it is to be built again.
+        report: titles and captions of the report page, if it is to be built again.
         results: the run's folder.
         lists: path and format of the lists of segmented words.
         tasks: label, split, title, files (of the source) and rows (path of the rows taken from
@@ -99,8 +99,8 @@ def build_reference(
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
-        if captions:
-            write_in_order(folder / "frames" / REPORT, {"run": run, "captions": captions})
+        if report:
+            write_in_order(folder / "frames" / REPORT, {"run": run, **report})
         write_prunings(list(map(Path, prunings)), folder / "prunings")
         page = _render(
             template,
@@ -159,10 +159,10 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
     """
     languages = dict.fromkeys(file.parents[1].name for file in files)
     for language in languages:
-        own = [file for file in files if file.parents[1].name == language]
-        pieces = read_pieces(own[0].parents[1] / "bpe_initial" / "pieces.txt")
+        of_language = [file for file in files if file.parents[1].name == language]
+        pieces = read_pieces(of_language[0].parents[1] / "bpe_initial" / "pieces.txt")
         columns: dict[str, Any] = {"piece": pd.Series(pieces, dtype="str")}
-        for file in own:
+        for file in of_language:
             order = read_parquet(file, ["piece", "order"]).set_index("piece")["order"]
             columns[file.parent.name] = order.reindex(pieces, fill_value=-1).to_numpy(np.int32)
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
@@ -173,18 +173,13 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
 
 def _render(template: Path | str, **values: Any) -> str:
     """Return the page; what the template leaves empty takes no lines."""
-    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    filters = {
         "digest": file_digest,
         "name": lambda path: Path(path).name,
         "rows": _row_count,
         "setting": show_setting,
     }
+    environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
         listed=listed,
         packages=package_versions(),

@@ -41,35 +41,15 @@ from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import count_verdicts
+from reproduction.paper.templates import page_environment
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.state import write_text
 
 log = logging.getLogger(__name__)
 
+_IMAGE = re.compile(r"!\[([^]]*)\]\(figures/(\w+)\.png\)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-# Names of targets that say too little. Those of other domains have the name of their text besides.
-TITLES = {
-    "figure_overlap": "Contexts or counts: what others prune, too",
-    "figure_controls": "SaGe beside prunings without contexts",
-    "figure_lengths": "Length of pieces",
-    "figure_fertility": "Subwords per word",
-    "figure_exponence": "Distinct neighbours of frequent pieces",
-    "figure_ratio": "Distinct neighbours per occurrence",
-    "figure_differences": "Every tokenizer beside BPE, by several methods",
-    "table_controls": "Main statements beside prunings without contexts",
-    "table_overlap": "Contexts or counts: pieces pruned in common",
-    "table_examples": "Sentences under both tokenizers",
-    "table_retokenization": "Ablations that change distant tokens",
-    "table_frequencies": "Pieces whose frequency differs most",
-    "table_tokenizers": "All tokenizers on all texts",
-    "table_hyperparameters_vocabulary": "Settings of the vocabularies",
-    "table_hyperparameters_pretraining": "Settings of pretraining",
-    "table_hyperparameters_finetuning": "Settings of fine-tuning",
-    "table_sequence": "Scores of sequence tasks",
-    "table_ner": "Scores of named entity recognition",
-    "table_differences": "Every tokenizer beside BPE, by several methods, in numbers",
-}
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
 
@@ -81,6 +61,7 @@ def build_report(
     run: Mapping[str, Any],
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
+    titles: Mapping[str, str],
     captions: Mapping[str, str],
     vocabularies: Mapping[str, Mapping[str, Path | str]],
     corpora: Mapping[str, Path | str],
@@ -96,8 +77,8 @@ def build_report(
     with; all, if none), names (of texts), constructed (names of tasks), models (whether the run has
     any), settings (nested as in the configuration), texts (name and title of each).
     figures: target -> png; tables: target -> html of `table.Table`, both with their other
-    forms beside them; captions: target -> reStructuredText. vocabularies: language -> tokenizer ->
-    its tokenizer.json, for the playground; corpora: language -> lines to try there.
+    forms beside them; titles, captions (reStructuredText): by target. vocabularies: language ->
+    tokenizer -> its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
     claims_path, findings: of a reproduction: `claims.parquet`, and `findings.md`, whose summary
     opens the page. measured: of another run: csv of `table_tokenizers`.
@@ -110,9 +91,8 @@ def build_report(
         content = _of_texts(run, measured)
     else:
         content = _of_paper(run, values, read_records(claims_path, paper), findings)
-    environment = _environment(template)
+    environment = page_environment(template, _FILTERS)
     folder = Path(output).parent
-    titles = {name: artefact_title(name, run["names"]) for name in (*figures, *tables)}
     text = environment.get_template(Path(template).name).render(
         title=title,
         run=run,
@@ -164,7 +144,7 @@ def build_playground(
     Raises:
         UserError: a folder is missing or damaged, or the page would weigh more than 10 MB.
     """
-    environment = _environment(template)
+    environment = page_environment(template, _FILTERS)
     data = playground_data(
         vocabularies,
         languages=languages,
@@ -205,28 +185,6 @@ def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     return {"tokenizers": run["labels"], "summaries": summaries}
 
 
-def _environment(template: Path | str) -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(template).parent),
-        autoescape=jinja2.select_autoescape(("html", "html.jinja")),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "show_value": show_value,
-        "show_ours": show_ours,
-        "show_test": show_test,
-        "show_control": show_control,
-        "show_met_by": show_met_by,
-        "code": _with_code,
-        "script_json": _script_json,
-        "digest": _digest,
-        "change": show_change,
-    }
-    return environment
-
-
 def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
     """Return the scripts of the page; its policy names their digests, so it runs no others."""
     parts = {"page": ["report.js"], "playground": ["segmentation.js", "playground.js"]}
@@ -252,6 +210,19 @@ def _script_json(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c"))
 
 
+_FILTERS = {
+    "show_value": show_value,
+    "show_ours": show_ours,
+    "show_test": show_test,
+    "show_control": show_control,
+    "show_met_by": show_met_by,
+    "code": _with_code,
+    "script_json": _script_json,
+    "digest": _digest,
+    "change": show_change,
+}
+
+
 def _require_portable(text: str, output: Path | str) -> None:
     size = len(text.encode())
     if size > LARGEST_PAGE:
@@ -263,12 +234,12 @@ def _require_portable(text: str, output: Path | str) -> None:
 
 
 def _summary(findings: Path | str) -> Markup:
-    """Return the summary of the findings as HTML."""
+    """Return the summary of the findings as HTML; it links the figures, which stand below."""
     try:
         text = Path(findings).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    return _html(section(text, SUMMARY))
+    return _html(_IMAGE.sub(r"[\1](#\2)", section(text, SUMMARY)))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -295,7 +266,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             (place, list(_grouped(members, itemgetter("id", "language")).values()))
             for place, members in _grouped(records, itemgetter("where")).items()
         ],
-        "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
+        "counts": {name: count_verdicts(members) for name, members in by_tokenizer.items()},
         "origins": {
             origin: title
             for origin, title in titles.items()
@@ -358,20 +329,6 @@ def _files(path: Path | str, folder: Path, forms: Sequence[str]) -> dict[str, st
         form: Path(os.path.relpath(path, folder)).with_suffix(f".{form}").as_posix()
         for form in forms
     }
-
-
-def artefact_title(name: str, names: Mapping[str, str]) -> str:
-    """Return what a figure or a table is called on the page.
-
-    names: of the texts of other domains, which names of artefacts end in.
-    """
-    if name in TITLES:
-        return TITLES[name]
-    for domain in names:
-        whole = TITLES.get(name.removesuffix(f"_{domain}"))
-        if whole and name.endswith(f"_{domain}"):
-            return f"{whole}: {names[domain]}"
-    return " ".join(name.split("_")[1:]).capitalize()
 
 
 def show_caption(name: str, text: str) -> Markup:

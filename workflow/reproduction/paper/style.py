@@ -21,13 +21,13 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
+from reproduction.paper.formats import Files
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
 
 # It logs every table of a font that it embeds in a PDF.
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
-Files = str | Path
 Styles = Files | Sequence[Files] | None
 GREY = "#6E6E6E"
 _PER_INCH = 16  # letters of 8 points

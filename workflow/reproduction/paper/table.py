@@ -46,9 +46,7 @@ class Table:
 
     def write(self, *, csv: Files, md: Files, tex: Files, html: Files, caption: str = "") -> None:
         """Write every form; caption: reStructuredText, which LaTeX alone shows."""
-        with atomic_path(csv) as temporary:
-            frame = pd.DataFrame(self.data).map(rounded)
-            frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+        write_csv(csv, self.data)
         write_text(md, self.markdown())
         write_text(tex, self.latex(Path(tex).stem.removeprefix("table_"), caption))
         write_text(html, self.html())
@@ -108,6 +106,13 @@ def _flat(name: Head) -> str:
         return name
     first, *rest = [part for part in name if part] or [""]
     return f"{first} ({', '.join(rest)})" if rest else first
+
+
+def write_csv(path: Files, data: pd.DataFrame | Iterable[Mapping[str, Any]]) -> None:
+    """Write rows as a table's CSV, floats `rounded`."""
+    with atomic_path(path) as temporary:
+        frame = pd.DataFrame(data).map(rounded)
+        frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
 
 
 def read_csv(path: Path | str) -> list[dict[str, Any]]:

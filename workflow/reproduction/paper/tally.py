@@ -91,17 +91,17 @@ def tally(records: Sequence[Record]) -> Tally:
     groups: dict[tuple[str, str | None], str] = {}
     for record in filter(lambda r: r["controls"] and r["meets"] is not None, numeric):
         key = (record["id"], record["language"])
-        own = rows.setdefault(key, {record["tokenizer"]: 0.0, **share_met(record)})
-        own[record["tokenizer"]] = float(record["meets"])
+        shares = rows.setdefault(key, {record["tokenizer"]: 0.0, **share_met(record)})
+        shares[record["tokenizer"]] = float(record["meets"])
         groups[key] = record["group"]
-    names = list(dict.fromkeys(name for own in rows.values() for name in own))
-    whole = {key: own for key, own in rows.items() if len(own) == len(names)}
+    names = list(dict.fromkeys(name for shares in rows.values() for name in shares))
+    whole = {key: shares for key, shares in rows.items() if len(shares) == len(names)}
     sizes = Counter(groups[key] for key in whole)
     met = [
         (
             name,
-            sum(own[name] for own in whole.values()),
-            sum(own[name] / sizes[groups[key]] for key, own in whole.items()),
+            sum(shares[name] for shares in whole.values()),
+            sum(shares[name] / sizes[groups[key]] for key, shares in whole.items()),
         )
         for name in names
     ]

@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.formats import Row, Show, decimal, plus_minus
-from reproduction.paper.style import Files
+from reproduction.paper.formats import Files, Row, Show, decimal, plus_minus
 from reproduction.paper.table import Cells, Table
 from sagevocab.state import read_json
 

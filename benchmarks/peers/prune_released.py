@@ -1,0 +1,127 @@
+"""Prune real text by the released SaGe 1.0 itself and by the preset `released`.
+
+    python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--peers .peers]
+
+Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
+has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
+vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text with its words in
+random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
+too. pruned.json keeps what each of them pruned: a run that was stopped resumes. Two such files are
+results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
+what they have.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from make_environments import FOLDER, python_of
+
+from sagevocab import bpe
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.pieces import prunable
+from sagevocab.sage import build_sage, settings_from
+from sagevocab.segment import Segmenter, make_segmenter
+from sagevocab.state import read_json, write_json, write_npz, write_text
+from sagevocab.words import Normalizer, WordCorpus
+
+VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
+LINES, INITIAL_SIZE = 5000, 5000
+# Options of the program -> names of the library's settings, and their values.
+SETTINGS = {
+    "final": ("final_size", 4000),
+    "prune": ("prune_batch", 25),
+    "consider": ("candidates", 375),
+    "rerank": ("rerank_every", 10),
+}
+
+
+def sample_lines(text: Path) -> list[str]:
+    """Return a seeded sample of the lines, normalised."""
+    normalizer = Normalizer()
+    lines = [line for line in text.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [normalizer(line) for line in random.Random(1).sample(lines, min(LINES, len(lines)))]
+
+
+def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddings, int]:
+    """Return the embeddings of one of VECTORS, and the seed of the sample of lines."""
+    if kind == "without vectors":
+        return Embeddings.zero(segmenter.pieces, Word2VecSettings().dimension), 1
+    seed = int(kind.removeprefix("seed ")) if kind.startswith("seed") else 1
+    if kind == "shuffled words":
+        random.Random(seed).shuffle(words := [word for line in lines for word in line.split()])
+        lengths = [len(line.split()) for line in lines]
+        ends = list(itertools.accumulate(lengths))
+        lines = [" ".join(words[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    return train_embeddings(corpus, segmenter, Word2VecSettings(seed=seed)), seed
+
+
+def run_program(python: Path, folder: Path, **options: Any) -> list[str]:
+    """Run the released program by `run_sage_1.py` with these options; return what it pruned."""
+    output = folder / "output.json"
+    command = [python, Path(__file__).with_name("run_sage_1.py"), "--output", output]
+    for name, value in options.items():
+        command += [f"--{name}", str(value)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return read_json(output)
+
+
+def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
+    """Prune the sample by what is not yet in `pruned`, and write that file after each."""
+    options = {option: value for option, (_, value) in SETTINGS.items()}
+    settings = dict(SETTINGS.values())
+    lines = sample_lines(arguments.text)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
+        corpus = WordCorpus.from_lines(lines, Normalizer())
+        training = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
+        bpe.train_bpe(corpus, INITIAL_SIZE, folder / "bpe.model", training, "INITIAL_SIZE")
+        model = bpe.read_model(folder / "bpe.model")
+        pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
+        segmenter = make_segmenter("merges", pieces, merges, pieces)
+        by_counts = settings_from("counts", final_size=settings["final_size"])
+        counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
+        pruned["counts"] = list(counted.ablations["piece"])
+        pruned["prunable"] = [*itertools.compress(pieces, prunable(pieces))]
+        for kind in VECTORS:
+            if f"program, {kind}" in pruned:
+                continue
+            print(f"pruning: {kind}", flush=True)
+            embeddings, seed = vectors(kind, lines, segmenter)
+            write_npz(folder / "embeddings.npz", target=embeddings.target)
+            preset = settings_from("released", **settings, seed=seed)
+            built = build_sage(corpus, pieces, merges, embeddings, preset, Word2VecSettings())
+            pruned[f"preset, {kind}"] = list(built.ablations["piece"])
+            pruned[f"program, {kind}"] = run_program(
+                python_of("sage_1", arguments.peers),
+                folder,
+                checkout=arguments.checkout,
+                lines=folder / "lines.txt",
+                model=folder / "bpe.model",
+                embeddings=folder / "embeddings.npz",
+                **options,
+            )
+            write_json(arguments.pruned, pruned)
+
+
+def main() -> None:
+    """Read the command line, prune."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pruned", type=Path, help="JSON file; what is in it is not run again")
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--checkout", required=True, help="of the authors' repository")
+    parser.add_argument("--peers", type=Path, default=FOLDER)
+    arguments = parser.parse_args()
+    prune_all(arguments, read_json(arguments.pruned) if arguments.pruned.exists() else {})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""The runs that the committed results are of, as their configurations give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from snakemake.utils import update_config
+
+from reproduction.config import load_config
+from reproduction.run import Run
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "results/reference"
+# Each file is laid over those before it.
+CONFIGURATIONS = {
+    "intrinsic": ["config/wiki.yaml", "config/reference.yaml"],
+    "lm": [
+        "config/wiki.yaml",
+        "config/small_models.yaml",
+        "config/reference.yaml",
+        "results/reference/lm/config.yaml",
+    ],
+}
+
+
+def reference_run(folder: str) -> Run:
+    """Return the run of a folder of results; its texts are empty files in the working directory."""
+    given: dict[str, Any] = {}
+    for file in CONFIGURATIONS[folder]:
+        update_config(given, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
+    for path in _source_paths(given):
+        Path(path).parent.mkdir(exist_ok=True)
+        Path(path).touch()
+    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+
+
+def _source_paths(given: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in given.items():
+        if isinstance(value, Mapping):
+            yield from _source_paths(value)
+        elif key == "path":
+            yield from [value] if isinstance(value, str) else value

@@ -1,0 +1,44 @@
+"""The pages of the reference results come out of the committed claims and tables again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from claim_samples import TEMPLATE, VALUES
+from reference_runs import REFERENCE, reference_run
+from reproduction.paper.claims_frame import read_records
+from reproduction.paper.claims_page import claims_markdown
+from reproduction.paper.findings import build_findings
+from reproduction.paper.inputs import as_retrieved
+from reproduction.run_report import texts
+from sagevocab.state import read_json
+
+FOLDER = REFERENCE / "intrinsic"
+CLAIMS = FOLDER / "frames/claims.parquet"
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def test_claims_are_written_again() -> None:
+    page = claims_markdown(read_records(CLAIMS, VALUES), TEMPLATE)
+    assert page == text_of(FOLDER / "claims.md")
+
+
+def test_findings_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = reference_run("intrinsic")
+    build_findings(
+        tmp_path / "findings.md",
+        template=TEMPLATE.with_name("findings.md.jinja"),
+        claims=CLAIMS,
+        tables={path.stem: path for path in FOLDER.glob("tables/*.csv")},
+        values=VALUES,
+        run={**read_json(FOLDER / "frames/report.json")["run"], "languages": run.languages},
+        texts=as_retrieved(texts(run), []),  # all from local files
+        figures=[path.stem for path in FOLDER.glob("figures/*.png")],
+    )
+    assert text_of(tmp_path / "findings.md") == text_of(FOLDER / "findings.md")

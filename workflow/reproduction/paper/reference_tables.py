@@ -1,0 +1,77 @@
+"""Tables over results/reference/{controls,reruns}, from the answers that are committed there.
+
+docs/appendix/statistics.md has the rules, the README of each folder how its runs were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
+from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
+from reproduction.paper.control_vectors import table_vectors
+from reproduction.paper.released_program import table_released_program
+from reproduction.paper.statements import read_headlines
+from reproduction.paper.table import Table, write_csv
+from reproduction.paper.two_runs import pair_claims, read_counted_claims, two_runs_markdown
+from sagevocab.state import read_json, write_text
+
+_CLAIMS = "intrinsic/frames/claims.parquet"
+# Table -> name and claims of the runs that it compares.
+_RUNS = {
+    "table_halves": {
+        "half 1": "reruns/claims-half-1.parquet",
+        "half 2": "reruns/claims-half-2.parquet",
+    },
+    "table_trainers": {"blocks": _CLAIMS, "gensim": "reruns/claims-gensim.parquet"},
+}
+
+
+def write_reference_tables(reference: Path, values: Path | str, output: Path) -> None:
+    """Write every table at the same place below `output` as in `reference`.
+
+    Those of controls are written as csv and Markdown, those of reruns as Markdown.
+
+    Args:
+        reference: results/reference.
+        values: `paper_values.yaml`.
+        output: results/reference, or a copy's folder.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    for place, table in control_tables(reference / "controls", reference / "intrinsic/prunings"):
+        path = output / "controls" / place
+        write_csv(path.with_suffix(".csv"), table.data)
+        write_text(path.with_suffix(".md"), table.markdown())
+    counted = read_counted_claims(reference / _CLAIMS, values)
+    headlines = read_headlines(values)
+    for name, runs in _RUNS.items():
+        compared = [read_counted_claims(reference / path, values) for path in runs.values()]
+        pairs = pair_claims(*compared, counted)
+        page = two_runs_markdown(pairs, list(runs), headlines)
+        write_text(output / f"reruns/{name}.md", page)
+
+
+def control_tables(controls: Path, prunings: Path) -> Iterator[tuple[str, Table]]:
+    """Yield the place of each table below `controls`, without an ending, and the table.
+
+    controls: results/reference/controls. prunings: those of the reference run.
+    """
+    sizes = [path for path in controls.glob("*/*.parquet") if path.parent.name.isdigit()]
+    sizes.sort(key=lambda path: (int(path.parent.name), path.stem))
+    yield "table_overlap_sizes", table_overlap_sizes(sizes)
+    of_one_size = [prunings / "en.parquet", prunings / "tr.parquet"]
+    of_one_size += [path for path in sizes if path.parent.name == "16000"]
+    yield "table_pieces_differ", table_pieces_differ(of_one_size)
+    for name, families in FAMILIES.items():
+        models = read_models([controls / name / f"{language}.parquet" for language in ("en", "tr")])
+        yield f"{name}/table_causal", table_causal(models, families)
+    answers = [controls / f"vectors/{task}.parquet" for task in ("ner_tr", "stsb")]
+    yield "vectors/table_vectors", table_vectors(answers)
+    pruned = {
+        LANGUAGES[language]: read_json(controls / f"released_program/{language}.json")
+        for language in ("en", "tr")
+    }
+    yield "released_program/table_released_program", table_released_program(pruned)
