@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from playground_samples import turkish
 from report_samples import run, write_inputs
-from reproduction.artefacts.registry import declarations
 from reproduction.paper.report import build_report
-from reproduction.paper.table import Table
 from vocabulary_samples import english, make_folders
 
 # Named, so that selenium looks for no driver and downloads none.
@@ -47,27 +44,6 @@ def sample_page(folders, tmp_path_factory) -> Path:
     files = {lang: _files(named) for lang, named in folders.items()}
     labels = {"labels": {**LABELS, "sage_released": "SaGe 1.0"}}
     build_report(folder / "report.html", run=run(**labels), **write_inputs(folder, files))
-    return folder / "report.html"
-
-
-@pytest.fixture(scope="session")
-def long_page(folders, tmp_path_factory) -> Path:
-    """A report with as many and as large figures and tables as a whole run has."""
-    folder = tmp_path_factory.mktemp("long")
-    inputs = write_inputs(folder, {"en": _files(folders["en"])})
-    Image.new("RGB", (1890, 2000), "white").save(folder / "figure.png")
-    row = ["English", "Training corpus", "BPE", *(["1.742 ± 0.006"] * 9)]
-    rows = [row, *([["", "", *row[2:]]] * 19)] * 2
-    head = [f"Column {number}" for number in range(len(row))]
-    table = Table(head, [rows], [], ["What a reader must know. " * 8])
-    (folder / "table.html").write_text(table.html(), encoding="utf-8")
-    names = [*declarations(), *(f"figure_ratio_{number}" for number in range(6))]
-    caption = "What a figure shows, in a first sentence. " + "More. " * 150
-    inputs |= {"titles": dict.fromkeys(names, "A title"), "captions": dict.fromkeys(names, caption)}
-    for kind in ("figure", "table"):
-        file = folder / f"{kind}.{'png' if kind == 'figure' else 'html'}"
-        inputs[f"{kind}s"] = {name: file for name in names if name.startswith(kind)}
-    build_report(folder / "report.html", run=run(labels=LABELS), **inputs)
     return folder / "report.html"
 
 

@@ -7,7 +7,7 @@ A line is the list of its words, each with its `▁`; tokens are strings.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import oracle
 
@@ -169,11 +169,11 @@ def sage_1(
     vectors: oracle.Vectors,
     settings: Mapping[str, int],
     window: int = 5,
-) -> list[dict]:
+) -> Iterator[dict]:
     """The batches of a run: the losses, and the pieces pruned."""
-    left, batches, bottom = list(pieces), [], []
+    left, batches, bottom = list(pieces), 0, []
     while len(left) > settings["final"]:
-        ranking = len(batches) % settings["rerank"] == 0
+        ranking = batches % settings["rerank"] == 0
         considered = [p for p in (left if ranking else bottom) if len(p.removeprefix("▁")) > 1]
         losses = sage_1_losses(lines, left, considered, segment, vectors, window)
         order = sorted(losses, key=losses.__getitem__)  # stable: equal losses keep their order
@@ -182,5 +182,5 @@ def sage_1(
         pruned = order[: settings["prune"]]
         left = [piece for piece in left if piece not in pruned]
         bottom = [piece for piece in bottom if piece not in pruned]
-        batches.append({"losses": list(losses.items()), "pruned": pruned})
-    return batches
+        batches += 1
+        yield {"losses": list(losses.items()), "pruned": pruned}

@@ -43,7 +43,7 @@ def test_an_example_worked_by_hand():
     assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-11)
 
 
-@pytest.mark.parametrize("vector", [0.0, 2.0, -3.5])
+@pytest.mark.parametrize("vector", [0.0, -3.5])
 def test_a_very_long_line_of_one_word_is_summed_in_full(vector):
     """All its tokens change at once: the largest loss that a line of this length can have.
 

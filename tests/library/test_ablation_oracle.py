@@ -79,7 +79,7 @@ def assert_close(ours: float, theirs: float, scale: float) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(case=cases(), roomy=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
 def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
     corpus, segment, left = case.corpus(), case.segment(decoder), case.left()
@@ -120,7 +120,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
             assert ours.opening[number] == sum(opening)
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases(), decoder=st.sampled_from(["greedy", "merges"]), data=st.data())
 def test_a_loss_does_not_depend_on_which_others_are_wanted(case, decoder, data):
     corpus = case.corpus()
@@ -136,7 +136,7 @@ def test_a_loss_does_not_depend_on_which_others_are_wanted(case, decoder, data):
 
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
 @pytest.mark.parametrize("reading", READINGS)
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(case=cases(), data=st.data())
 def test_losses_corrected_as_pieces_leave_are_those_computed_anew(decoder, reading, case, data):
     corpus = case.corpus()

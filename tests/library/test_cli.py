@@ -1,4 +1,4 @@
-"""The command `sagevocab`: what it writes, what it refuses and how it resumes."""
+"""The command `sagevocab`: what it writes, and how it resumes. What it refuses: test_refusals."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ import logging
 import os
 import pty
 import re
-import resource
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from transformers import AutoTokenizer
 
 import sagevocab
+from sagevocab.bpe import TrainingSettings, train_bpe
 from sagevocab.cli import main
 from sagevocab.comparison import MEASURES
 from sagevocab.embeddings import Embeddings
-from sagevocab.errors import UserError
 from sagevocab.names import SECTIONS, option
 from sagevocab.pieces import read_pieces
 from sagevocab.progress import Progress
+from sagevocab.text import read_lines
+from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import SENTENCES, lines_in
 
 QUICK = ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "--threads", "1"]
@@ -76,7 +77,6 @@ def refused(capsys: pytest.CaptureFixture, *argv: object) -> str:
     reply = capsys.readouterr()
     assert reply.out == ""
     assert reply.err.count("\n") == 1
-    assert reply.err.startswith("sagevocab: error: ")
     return reply.err
 
 
@@ -87,22 +87,17 @@ def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -
     pieces = read_pieces(built / "pieces.txt")
     lines = (built / "ablations.jsonl").read_text(encoding="utf-8").splitlines()
     pruned = [json.loads(line) for line in lines]
-    assert len(pieces) == 200
-    assert len(pruned) == 50
+    assert (len(pieces), len(pruned)) == (200, 50)
     assert not {row["piece"] for row in pruned} & set(pieces)
     assert list(pruned[0]) == ["iteration", "order", "piece", "loss", "occurrences", "lines"]
     assert Embeddings.load(built / "embeddings.npz").target.shape == (250, 8)
-    line = SENTENCES["czech"][0]
-    assert AutoTokenizer.from_pretrained(built).tokenize(line) == sagevocab.load(built).tokenize(
-        line
-    )
     record = json.loads((built / "sagevocab.json").read_text(encoding="utf-8"))
     assert record["text"]["lines"] == 300
     assert record["settings"]["sage"]["final_size"] == 200
     assert list(built.parent.iterdir()) == [built]  # the progress is gone
 
 
-@pytest.mark.parametrize("form", ["gz", "crlf", "lines", "parts"])
+@pytest.mark.parametrize("form", ["crlf", "lines", "parts"])
 def test_every_form_of_the_text_gives_the_same(
     form: str, text: Path, built: Path, tmp_path: Path
 ) -> None:
@@ -116,12 +111,12 @@ def test_every_form_of_the_text_gives_the_same(
         Path(source[0]).write_bytes(data[:half])
         Path(source[1]).write_bytes(data[half:])
     else:
-        source.write_bytes(gzip.compress(data) if form == "gz" else data.replace(b"\n", b"\r\n"))
+        source.write_bytes(data.replace(b"\n", b"\r\n"))
     result = sagevocab.train(source, **SAME, threads=2)
     assert digest(result.save(tmp_path / "out")) == digest(built)
 
 
-def test_standard_input_plain_and_compressed(text: Path, built: Path, tmp_path: Path) -> None:
+def test_a_compressed_text_on_standard_input(text: Path, built: Path, tmp_path: Path) -> None:
     train = [*COMMAND, "train", "-o", str(tmp_path / "out"), *SMALL]
     done = subprocess.run(
         train, input=gzip.compress(text.read_bytes()), env=ENVIRONMENT, capture_output=True
@@ -129,42 +124,28 @@ def test_standard_input_plain_and_compressed(text: Path, built: Path, tmp_path: 
     assert done.returncode == 0, done.stderr
     assert done.stdout == b""
     assert b"\r" not in done.stderr  # no bar where there is no terminal
-    assert len(done.stderr.splitlines()) < 8
     assert digest(tmp_path / "out") == digest(built)
-    lines = text.read_bytes().splitlines(keepends=True)[:5]
-    encode = [*COMMAND, "encode", str(built), "-", "--output", "ids"]
-    done = subprocess.run(encode, input=b"".join(lines), env=ENVIRONMENT, capture_output=True)
-    expected = [sagevocab.load(built).encode(line.decode()) for line in lines]
-    assert [list(map(int, line.split())) for line in done.stdout.splitlines()] == expected
 
 
-def test_initial_vocabularies_from_elsewhere(text: Path, tmp_path: Path) -> None:
-    out = tmp_path / "unigram"
+def test_initial_vocabularies_from_elsewhere(text: Path, built: Path, tmp_path: Path) -> None:
+    out, again, model = tmp_path / "unigram", tmp_path / "again", tmp_path / "own.model"
     small = ["--initial-size", "90", "--vocab-size", "85", *EVERY, *QUICK]
     assert main(["train", str(text), "-o", str(out), "--initial", "unigram", *small, "-q"]) == 0
     assert len(read_pieces(out / "pieces.txt")) == 85
-    again = tmp_path / "again"
     small = ["--vocab-size", "84", *QUICK]
     assert main(["train", str(text), "-o", str(again), "--initial", str(out), *small, "-q"]) == 0
     assert len(read_pieces(again / "pieces.txt")) == 84
-
-
-def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp_path: Path):
-    from sagevocab.bpe import TrainingSettings, train_bpe
-    from sagevocab.text import read_lines
-    from sagevocab.words import Normalizer, WordCorpus
-
-    model = tmp_path / "own.model"
+    # A model of sentencepiece brings its merges.
     corpus = WordCorpus.from_lines(read_lines(text), Normalizer())
     train_bpe(corpus, 250, model, TrainingSettings(character_coverage=1.0, ascii=False), "size")
-    result = sagevocab.train(
+    pruned = sagevocab.train(
         text, vocab_size=200, initial=model, word2vec={"epochs": 1, "dimension": 8}
     )
-    assert result.pieces == read_pieces(built / "pieces.txt")
-    released = ["--preset", "released", "--initial", str(model), "--vocab-size", "240"]
-    out = tmp_path / "released"
-    assert main(["train", str(text), "-o", str(out), *released, *QUICK, "-q"]) == 0
-    assert len(read_pieces(out / "pieces.txt")) == 240
+    assert pruned.pieces == read_pieces(built / "pieces.txt")
+    released = tmp_path / "released"
+    small = ["--preset", "released", "--initial", str(model), "--vocab-size", "240", *QUICK, "-q"]
+    assert main(["train", str(text), "-o", str(released), *small]) == 0
+    assert len(read_pieces(released / "pieces.txt")) == 240
 
 
 def test_progress_is_reported(text: Path) -> None:
@@ -191,23 +172,28 @@ def test_progress_is_reported(text: Path) -> None:
     ]
 
 
-def test_a_terminal_gets_a_bar_with_the_time_to_go(text: Path, tmp_path: Path) -> None:
+def test_a_terminal_gets_a_bar_with_the_time_to_go(
+    text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     screen, terminal = pty.openpty()
-    train = [*COMMAND, "train", str(text), "-o", str(tmp_path / "out"), *SMALL]
-    done = subprocess.run([*train, "--prune-batch", "10"], env=ENVIRONMENT, stderr=terminal)
-    os.close(terminal)
+    with open(terminal, "w", encoding="utf-8") as error:
+        monkeypatch.setattr(sys, "stderr", error)
+        train = ["train", str(text), "-o", str(tmp_path / "out"), *SMALL]
+        assert main([*train, "--prune-batch", "10"]) == 0
+        monkeypatch.undo()
     shown = b""
     with contextlib.suppress(OSError):  # Linux's way to say that a terminal was closed
         while block := os.read(screen, 65536):
             shown += block
     os.close(screen)
-    assert done.returncode == 0
     reply = shown.decode("utf-8")
     assert re.search(r"pruning +\d+% \|.*10/50 \[00:\d\d, about 00:", reply)
     assert reply.splitlines()[-2].endswith("200 pieces, 50 pruned")
 
 
-def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:
+def test_every_setting_has_an_option_that_reaches_it(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     assert end.value.code == 0
@@ -215,12 +201,9 @@ def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:
     for section, (_, kind, _) in SECTIONS.items():
         for field in dataclasses.fields(kind):
             assert re.search(rf"{option(f'{section}.{field.name}')}[ ,]", usage)
-
-
-def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
     given = ["--loss", "mean_piece_lines", "--loss-lines", "20", "--no-retrain", "--window", "2"]
     given += ["--no-word2vec-shrink-windows", "--word2vec-alpha", "0.05", "--max-word-chars", "40"]
+    out = tmp_path / "out"
     assert main(["train", str(text), "-o", str(out), *SMALL, *given, "-q"]) == 0
     settings = json.loads((out / "sagevocab.json").read_text(encoding="utf-8"))["settings"]
     sage = {name: settings["sage"][name] for name in ("loss", "loss_lines", "retrain", "window")}
@@ -228,9 +211,6 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
     assert settings["word2vec"]["shrink_windows"] is False
     assert settings["word2vec"]["alpha"] == 0.05
     assert settings["vocabulary"]["max_word_chars"] == 40
-
-
-# --- bad input
 
 
 # A text of few words, and one with so many characters that they are most of its pieces.
@@ -256,64 +236,22 @@ def test_the_advice_on_a_size_that_is_too_large_works(
         assert len(read_pieces(tmp_path / size / "pieces.txt")) == int(size)
 
 
-def test_the_advice_on_a_size_in_python() -> None:
-    with pytest.raises(UserError, match="^vocab_size: .* set it to between") as caught:
-        sagevocab.train(FEW_WORDS, vocab_size=5000)
-    most = int(re.search(r"and (\d+), or train on more text", str(caught.value))[1])
-    vectors = {"epochs": 1, "dimension": 8}
-    assert len(sagevocab.train(FEW_WORDS, vocab_size=most, word2vec=vectors).pieces) == most
-    with pytest.raises(UserError, match="set initial_size to that and vocab_size to between"):
-        sagevocab.train(FEW_WORDS, vocab_size=most, initial_size=5000)
-
-
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    smaller = [*SMALL, "--vocab-size", "210", "--quiet"]
-    assert main(["train", str(text), "-o", str(out), *smaller]) == 0
+    shutil.copytree(built, out)
+    (out / "ablations.jsonl").write_bytes(b"")
     assert main(["train", str(text), "-o", str(out), *SMALL, "--quiet", "--force"]) == 0
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_what_is_not_utf8_can_be_replaced(tmp_path: Path) -> None:
-    path = tmp_path / "text"
-    lines = [line.encode("utf-8") for line in lines_in("greek", 200)]
-    path.write_bytes(b"\n".join([*lines, b"\xce\xff"]))
-    out = ["-o", str(tmp_path / "out"), *SMALL, "--quiet"]
-    assert main(["train", str(path), *out]) == 1
-    out += ["--normalization", "identity", "--encoding-errors", "replace"]
-    assert main(["train", str(path), *out]) == 0
-    assert "\ufffd" in "".join(read_pieces(tmp_path / "out" / "pieces.txt"))
-
-
-@pytest.mark.parametrize("spaces", [True, False])
-def test_a_very_long_line_works(spaces: bool, tmp_path: Path) -> None:
-    joint = " " if spaces else ""
-    line = joint.join(lines_in("czech", 20_000, seed=2)).replace(" ", joint)
+def test_a_very_long_line_without_spaces_works(tmp_path: Path) -> None:
+    line = "".join(lines_in("czech", 20_000, seed=2)).replace(" ", "")
     path = tmp_path / "long"
     path.write_text(line, encoding="utf-8")
     assert path.stat().st_size > 600_000
-    began = time.process_time()
     assert main(["train", str(path), "-o", str(tmp_path / "out"), *SMALL, "--quiet"]) == 0
-    assert time.process_time() - began < 60
     assert len(read_pieces(tmp_path / "out" / "pieces.txt")) == 200
-
-
-@pytest.mark.parametrize("bad", ["full", "parent"])
-def test_a_folder_that_cannot_be_written(bad: str, text: Path, tmp_path: Path) -> None:
-    """A disk without room (here, a bound on the size of files), or a file in the folder's place."""
-    out = tmp_path / "out" if bad == "full" else text / "out"
-    limit = (
-        (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))) if bad == "full" else None
-    )
-    command = [*COMMAND, "train", str(text), "-o", str(out), *SMALL, "--quiet"]
-    done = subprocess.run(
-        command, env=ENVIRONMENT, capture_output=True, text=True, preexec_fn=limit
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
-    assert "cannot be written (" in done.stderr
-    assert not out.exists()
 
 
 def test_a_full_disk_at_the_end_keeps_the_progress(
@@ -338,14 +276,6 @@ def test_logging_of_a_caller_stays_as_it_was(tmp_path: Path) -> None:
     for flag in ("--quiet", "--verbose"):
         assert main(["train", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out"), flag]) == 1
     assert ([*root.handlers], root.level, gensim.level) == before
-
-
-def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture) -> None:
-    for argv in ([], ["train"], ["encode"], ["train", "-o", "x", "--seed", "wide"], ["bake"]):
-        with pytest.raises(SystemExit) as end:
-            main(argv)
-        assert end.value.code == 2
-    assert "--seed" in capsys.readouterr().err
 
 
 # --- stopped and run again
@@ -418,32 +348,6 @@ def test_a_second_training_keeps_off_the_first(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_lines_are_read_from_a_terminal(built: Path) -> None:
-    keyboard, terminal = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, "encode", str(built)],
-        env=ENVIRONMENT,
-        stdin=terminal,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert b"end with Ctrl-D" in process.stderr.readline()
-        os.write(keyboard, "řeka\n\x04".encode())
-        assert process.stdout.read().decode().replace(" ", "") == "▁řeka\n"
-    os.close(keyboard)
-    os.close(terminal)
-    assert process.returncode == 0
-
-
-def test_a_name_for_the_model_card_stays_in_its_cell(text: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    reply = ["--name", "one\n| two", "--language", "x-y"]
-    assert main(["train", str(text), "-o", str(out), *SMALL, *reply, "-q"]) == 0
-    card = (out / "README.md").read_text(encoding="utf-8")
-    assert "| Language | one \\| two (`x-y`) |" in card
-    assert "language: x-y\n" in card
-
-
 # --- encode, compare, export
 
 
@@ -454,26 +358,13 @@ def test_encode_prints_what_autotokenizer_gives(
     lines = [*lines_in("czech", 40), "", *SENTENCES["mixed"], "a [MASK] in [CLS]text", "  x  "]
     path = tmp_path / "lines"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert main(["encode", str(built), str(path), "--output", output]) == 0
+    assert main(["encode", str(built), "--output", output, str(path)]) == 0
     printed = capsysbinary.readouterr().out.decode("utf-8").split("\n")
     tokenizer = AutoTokenizer.from_pretrained(built)
     options = {"add_special_tokens": False, "split_special_tokens": True}
     ids = tokenizer(lines, **options)["input_ids"]
     names = ids if output == "ids" else map(tokenizer.convert_ids_to_tokens, ids)
     assert printed == [*(" ".join(map(str, line)) for line in names), ""]
-
-
-def test_files_may_stand_after_options(built: Path, text: Path, capsysbinary) -> None:
-    outcomes = []
-    for words in (
-        [str(built), str(text), "--output", "ids"],
-        [str(built), "--output", "ids", str(text)],
-        ["--output", "ids", str(built), str(text)],
-    ):
-        assert main(["encode", *words]) == 0
-        outcomes.append(capsysbinary.readouterr().out)
-    assert outcomes[0]
-    assert len(set(outcomes)) == 1
 
 
 def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> None:
@@ -492,28 +383,14 @@ def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("closed", "message"),
-    [
-        ("<&-", "standard input is closed; name a file"),
-        (">&-", "standard output is closed;"),
-        (">/dev/full", "standard output or a file: No space left on device; make room there"),
-    ],
+    ("closed", "lines"), [("<&-", 1), (">&-", 1), (">/dev/full", 1), ("2>&- <&-", 0)]
 )
-def test_a_closed_or_full_stream_is_one_line(closed: str, message: str, built: Path) -> None:
+def test_a_closed_or_full_stream_is_one_line(closed: str, lines: int, built: Path) -> None:
     command = f"{sys.executable} -m sagevocab encode {built} - {closed}"
     done = subprocess.run(
         ["sh", "-c", command], input="a\n", env=ENVIRONMENT, capture_output=True, text=True
     )
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-def test_errors_go_nowhere_where_standard_error_is_closed(built: Path) -> None:
-    command = f"{sys.executable} -m sagevocab encode {built} /no/such 2>&-"
-    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, capture_output=True)
-    assert (done.returncode, done.stdout) == (1, b"")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", lines)
 
 
 def test_compare_prints_the_intrinsic_table(
@@ -547,8 +424,6 @@ def test_compare_prints_the_intrinsic_table(
     comparison = sagevocab.compare([built, listed], text)
     assert [list(row) for row in comparison] == [["tokenizer", *MEASURES]] * 2
     assert f"{comparison}\n" == table
-    assert main([*compare, "--format", "markdown"]) == 0
-    assert capsys.readouterr().out.startswith("|  | czech | listed.txt |\n|---|---:|---:|\n")
 
 
 def test_names_of_files_that_are_not_utf8(
@@ -560,11 +435,12 @@ def test_names_of_files_that_are_not_utf8(
     pieces.write_bytes((built / "pieces.txt").read_bytes())
     out = tmp_path / "out"
     train = ["train", odd, "-o", out, "--initial", pieces, "--vocab-size", "190", *QUICK, "-q"]
-    assert main([*map(str, train)]) == 0
-    assert "od\ufffdd.txt" in (out / "README.md").read_text(encoding="utf-8")
+    assert main([*map(str, train), "--name", "one\n| two"]) == 0
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "od\ufffdd.txt" in card
+    assert "| Language | one \\| two" in card
     assert main(["compare", str(pieces), str(out), "--text", str(odd)]) == 0
     assert "pie\ufffdces.txt" in capsys.readouterr().out
-    assert main(["export", str(pieces), "-o", str(tmp_path / "exported")]) == 0
 
 
 def test_every_line_of_text_is_a_line_of_pieces(
@@ -588,6 +464,5 @@ def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.Captu
     for source in (listed, scored):
         assert main(["export", str(source), "-o", str(folder), "--force"]) == 0
         assert (folder / "tokenizer.json").read_bytes() == (built / "tokenizer.json").read_bytes()
-    advice = "already exists; give another --output, or --force to replace it"
-    assert advice in refused(capsys, "export", listed, "-o", folder)
-    assert advice in refused(capsys, "export", built, "-o", listed, "--format", "pieces")
+    assert "--force" in refused(capsys, "export", listed, "-o", folder)
+    assert "--force" in refused(capsys, "export", built, "-o", listed, "--format", "pieces")

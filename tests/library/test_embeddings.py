@@ -137,12 +137,6 @@ def test_embeddings_survive_a_round_trip(corpus, tmp_path):
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
 
 
-def test_another_npz_holds_no_embeddings(tmp_path):
-    np.savez(tmp_path / "state.npz", target=np.zeros(1))
-    with pytest.raises(UserError, match="holds no embeddings"):
-        Embeddings.load(tmp_path / "state.npz")
-
-
 def test_a_corpus_without_any_piece_is_a_user_error():
     corpus = WordCorpus.from_lines(["xx y"], Normalizer())
     with pytest.raises(UserError, match="^corpus: no piece occurs"):
@@ -155,15 +149,3 @@ def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):
     assert as_bytes(train(corpus, few)) != as_bytes(train(corpus))
     with pytest.raises(UserError, match="word2vec.lines"):
         Word2VecSettings(lines="some")
-
-
-def test_a_long_epoch_tells_how_far_it_is(monkeypatch):
-    lines = ["ab c", "b"] * 1500
-    longer, heard = WordCorpus.from_lines(lines, Normalizer()), []
-    settings = Word2VecSettings(trainer="gensim", dimension=2, epochs=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(module, "_REPORT_EVERY", 0.0)
-        message = train_embeddings(longer, GreedySegmenter(PIECES), settings, progress=heard.append)
-    assert [progress.done for progress in heard] == [0.33, 0.67, 1, 1.33, 1.67, 2]
-    assert {(progress.stage, progress.total) for progress in heard} == {("word2vec", 2)}
-    assert as_bytes(message) == as_bytes(train(longer, settings))

@@ -46,7 +46,7 @@ def test_a_folder_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         lambda folder: sagevocab.compare([folder], ["text"]),
         lambda folder: sagevocab.train(["text"], initial=folder),
     ):
-        with pytest.raises(UserError, match="newer version .* wrote .* format 99; upgrade"):
+        with pytest.raises(UserError, match="format 99; upgrade"):
             use(tmp_path)
 
 

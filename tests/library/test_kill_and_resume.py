@@ -105,9 +105,9 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
 def test_the_number_of_threads_changes_no_byte(preset: str, tmp_path: Path) -> None:
     made = [
         bytes_of(train(preset=preset, threads=threads), tmp_path / str(threads))
-        for threads in (1, 2, 4)
+        for threads in (1, 4)
     ]
-    assert made[0] == made[1] == made[2]
+    assert made[0] == made[1]
 
 
 # --- progress of other circumstances

@@ -60,7 +60,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(text=TEXTS)
 def test_every_text_comes_back(built: SageVocabulary, folder: Path, text: str) -> None:
     ids = plain(folder).encode(text, add_special_tokens=False).ids
@@ -95,19 +95,9 @@ def test_a_vocabulary_without_special_tokens(tmp_path: Path) -> None:
     assert again.decode(again.encode(text)) == text
 
 
-def test_what_does_not_go_together() -> None:
-    for options, message in (
-        (
-            {"initial": "unigram"},
-            "^lossless: pieces of bytes are trained, not pruned from unigram; ",
-        ),
-        ({"special_tokens": ["<é>"]}, "^special_tokens: '<é>' is read as bytes"),
-        ({"initial_size": 100_000}, "^initial_size: the text yields no 100000 pieces"),
-    ):
-        with pytest.raises(UserError, match=message):
-            trained(**options)
-    with pytest.raises(UserError, match="^initial_size: 200 pieces are fewer than the 256 bytes"):
-        sagevocab.train(LINES, lossless=True, vocab_size=180, initial_size=200, **SMALL)
+def test_a_size_that_the_text_does_not_yield() -> None:
+    with pytest.raises(UserError, match="^initial_size: .* 100000 pieces"):
+        trained(initial_size=100_000)
 
 
 def test_special_tokens_are_optional() -> None:
@@ -115,7 +105,7 @@ def test_special_tokens_are_optional() -> None:
     assert special_tokens_of(["<s>"]).tokens == ("<s>", "[UNK]")
 
 
-@pytest.mark.parametrize("threads", ["1", "2", "4"])
+@pytest.mark.parametrize("threads", ["1", "4"])
 def test_the_initial_vocabulary_is_the_same_in_every_process(
     threads: str, tmp_path: Path, built: SageVocabulary
 ) -> None:

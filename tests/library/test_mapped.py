@@ -87,7 +87,7 @@ import sagevocab
 from sagevocab.errors import UserError
 
 def lines():
-    for number in range(400_000):
+    for number in range(100_000):
         yield f"line {number % 100} of many"
         if number == 1000:  # what was compiled is kept by then
             resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))

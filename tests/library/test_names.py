@@ -33,20 +33,12 @@ KEYS = [
             "give --no-ascii",
         ),
         ("name it, column='text'", "name it, column='text'", "name it, --column text"),
-        ("or lossless=True", "or lossless=True", "or --lossless"),
         ("leave initial= out", "leave initial= out", "leave --initial out"),
         (
             f"train with {assigned('word2vec.alpha', 0.5)}, or not",
             "train with word2vec={'alpha': 0.5}, or not",
             "train with --word2vec-alpha 0.5, or not",
         ),
-        ("no/vocab_size.txt: a path", "no/vocab_size.txt: a path", "no/vocab_size.txt: a path"),
-        (
-            "sage.txt: stays, sage.window",
-            "sage.txt: stays, sage['window']",
-            "sage.txt: stays, --window",
-        ),
-        ("sage.bach: unknown; no", "sage['bach']: unknown; no", "--bach: unknown; no"),
         ("corpus.sage.txt: stays", "corpus.sage.txt: stays", "corpus.sage.txt: stays"),
     ],
 )
@@ -56,8 +48,8 @@ def test_messages_in_three_dialects(message: str, parameters: str, options: str)
     assert in_options(parameters) == options
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_every_key_has_its_parameter_and_its_option(key: str) -> None:
-    assert in_parameters(f"{key}: no") == f"{parameter(key)}: no"
-    assert in_options(f"{key}: no") == f"{option(key)}: no"
-    assert in_options(f"{parameter(key)}: no") == f"{option(key)}: no"
+def test_every_key_has_its_parameter_and_its_option() -> None:
+    for key in KEYS:
+        assert in_parameters(f"{key}: no") == f"{parameter(key)}: no"
+        assert in_options(f"{key}: no") == f"{option(key)}: no"
+        assert in_options(f"{parameter(key)}: no") == f"{option(key)}: no"

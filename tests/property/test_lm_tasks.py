@@ -32,7 +32,7 @@ WORDS = st.one_of(
 SENTENCES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=4)
 TAGS = ["O", "B-PER", "I-PER", "B-LOC"]
 TASK = Task("names", "tokens", "span_f1")
-relaxed = settings(max_examples=60)
+relaxed = settings(max_examples=30)
 
 
 # No fixtures: hypothesis would print them, and the map of a normalizer is long.
@@ -90,7 +90,7 @@ def test_each_word_is_encoded_alone(sentences):
         assert places.tolist() == left
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0")), min_size=1),
     st.integers(3, 20),

@@ -16,7 +16,7 @@ from reproduction.analysis.scores import score_sums
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-WORK-OF-ART", "I-WORK-OF-ART"]
 SENTENCE = st.lists(st.sampled_from(TAGS), max_size=8)
-relaxed = settings(max_examples=60)
+relaxed = settings(max_examples=30)
 
 
 def samples_of(rng: np.random.Generator, count: int) -> list[np.ndarray]:

@@ -101,14 +101,14 @@ def test_seeds_alone_call_equal_tokenizers_different_no_more_often(spread):
     # Scores of three seeds each; the examples add little or nothing.
     rng = np.random.default_rng(3)
     p_values = []
-    for _ in range(1000):
+    for _ in range(600):
         values = rng.normal(0.7, 0.02, size=(2, 3))
         drawn = values[:, None, :] + spread * rng.normal(size=(2, 200, 1)) * [[[0]], [[1]]]
         value = values[0].mean() - values[1].mean() + spread * rng.normal()
         replicates = drawn[0].mean(axis=1) - drawn[1].mean(axis=1)
         p_values.append(_student(np.insert(replicates, 0, value), list(values)).p_value)
     assert 0.02 <= np.mean(np.array(p_values) < 0.05) <= 0.07
-    assert np.mean(np.array(p_values) < 0.005) <= 0.012
+    assert np.mean(np.array(p_values) < 0.005) <= 0.015
 
 
 def test_metrics_that_cannot_be_resampled_are_refused():

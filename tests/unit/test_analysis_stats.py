@@ -104,7 +104,7 @@ def _all_resamples(table: np.ndarray) -> np.ndarray:
     return table[chosen].sum(axis=1)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 3])
+@pytest.mark.parametrize("columns", [1, 3])
 def test_resampled_sums_are_distributed_as_all_resamples_are(columns: int):
     table = SMALL[:, :columns]
     drawn = stats.resample(table, lambda sums: sums, seed=1, resamples=20_000)[1:]

@@ -6,15 +6,10 @@ import pytest
 
 from reproduction.data.construct import TASKS, construct, shipped_sentences
 from reproduction.data.datasets import tags_to_iob2
-from reproduction.data.sources import CONSTRUCTED
 from sagevocab.errors import UserError
 
 PAIRS = ["mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"]
 COUNTS = {"sst2": (140, 45)}
-
-
-def test_the_configuration_knows_the_tasks() -> None:
-    assert sorted(CONSTRUCTED) == sorted(TASKS)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -71,5 +66,5 @@ def test_names_are_iob2_and_not_the_first_word_for_its_capital(task) -> None:
 
 
 def test_more_rows_than_sentences_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^config key k\.rows: there are 155 sentences .*fewer"):
+    with pytest.raises(UserError, match=r"^config key k\.rows: .*155"):
         construct("sst2", "train", 500, 1, key="k")

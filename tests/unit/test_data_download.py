@@ -6,9 +6,7 @@ import bz2
 import gzip
 import hashlib
 import http.server
-import os
 import random
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +25,7 @@ from reproduction.data.download import (
 from sagevocab.errors import UserError
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+PACKED, CHANGED = bz2.compress(CONTENT[:200_000]), bz2.compress(OTHER[:99_999])
 
 
 @pytest.fixture
@@ -71,18 +70,6 @@ def test_a_finished_download_that_is_damaged_is_fetched_again(server, tmp_path) 
     cached.write_bytes(b"damaged")
     get([f"{server.url}/a"], tmp_path, sha256=SHA256)
     assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-def test_the_output_is_newer_than_what_was_there_before(server, tmp_path) -> None:
-    cached = get([f"{server.url}/a"], tmp_path).path
-    os.utime(cached, (0, 0))
-    get([f"{server.url}/a"], tmp_path)
-    assert (tmp_path / "out").stat().st_mtime > 1e9
-
-
-def test_the_servers_learn_whom_to_write_to(server, tmp_path) -> None:
-    get([f"{server.url}/a"], tmp_path)
-    assert "(https://" in server.requests[0][1]["User-Agent"]
 
 
 def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
@@ -179,14 +166,6 @@ def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_p
     assert (tmp_path / "out").read_bytes() == server.content
 
 
-def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
-    message: list[str] = []
-    monkeypatch.setattr(module, "REPORT_SECONDS", 0.0)
-    monkeypatch.setattr(module, "tell", message.append)
-    get([f"{server.url}/a"], tmp_path)
-    assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", message[0])
-
-
 def test_waits_grow_and_obey_the_server(server, tmp_path, waits) -> None:
     server.faults = ["429", "503", *["500, and a Retry-After that means nothing"] * 7]
     get([f"{server.url}/a"], tmp_path)
@@ -203,7 +182,7 @@ def test_after_ten_failures_the_next_address_has_its_turn(server, tmp_path, wait
 
 @pytest.mark.parametrize("fault", sorted({*FAULTS} - {"changed", "none"}))
 def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
-    server.content = bz2.compress(CONTENT)
+    server.content = PACKED
     with Running() as mirror:
         mirror.content, server.faults = server.content, [fault] * 10
         urls = [f"{server.url}/a.bz2", f"{mirror.url}/a.bz2"]
@@ -215,22 +194,18 @@ def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
 @pytest.mark.parametrize(
     ("faults", "kind", "message"),
     [
-        (["410", "404"], UnavailableError, "(HTTP 410 Gone), nor http"),
-        (["451", "404"], UnavailableError, "(HTTP 404 Not Found); set"),
-        (["401", "404"], UserError, "(HTTP 401 Unauthorized: Log in.), nor http"),
-        (["403", "404"], UserError, "(HTTP 403 Forbidden), nor http"),
-        (["404", *["503"] * 10], UserError, "(HTTP 503 Service Unavailable); run again later, or"),
-        (["404", *["429"] * 10], UserError, "(HTTP 429 Too Many Requests); run again"),
-        (["web page"] * 4, UserError, "(gives a web page instead of the file), nor"),
-        (["short, without a length"] * 4, UserError, "(gives a file that breaks off or is dam"),
-        (["short, with a wrong length"] * 4, UserError, "(gives a file that breaks off or is dam"),
-        (["empty"] * 4, UserError, "(gives something else than a .bz2 file"),
+        (["410", "404"], UnavailableError, "HTTP 410 Gone"),
+        (["401", "404"], UserError, "HTTP 401 Unauthorized: Log in."),
+        (["404", *["503"] * 10], UserError, "run again later"),
+        (["web page"] * 4, UserError, "web page"),
+        (["short, without a length"] * 4, UserError, "breaks off"),
+        (["empty"] * 4, UserError, "something else than a .bz2 file"),
     ],
 )
 def test_the_message_names_each_address_with_its_reason(
     server, tmp_path, faults, kind, message
 ) -> None:
-    server.content, server.faults = bz2.compress(CONTENT), faults
+    server.content, server.faults = PACKED, faults
     urls = [f"{server.url}/a.bz2", f"{server.url}/b.bz2"]
     with pytest.raises(UserError) as caught:
         get(urls, tmp_path, advice="set `x.path`")
@@ -240,12 +215,12 @@ def test_the_message_names_each_address_with_its_reason(
     assert not list((tmp_path / "cache").glob("*.bz2"))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(15))
 def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(server, tmp_path, seed) -> None:
     rng = random.Random(seed)
     with Running() as mirror:
         for one in (server, mirror):
-            one.content, one.changed = bz2.compress(CONTENT[:200_000]), bz2.compress(OTHER[:99_999])
+            one.content, one.changed = PACKED, CHANGED
             one.validators = rng.choice([{"ETag": '"v1"'}, {"Last-Modified": "monday"}, {}])
             one.faults = rng.choices(sorted(FAULTS), k=rng.randrange(12))
         whole, changed = server.content, server.changed
@@ -281,14 +256,14 @@ def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, messag
     assert kept == []
 
 
-@pytest.mark.parametrize("name", ["sha256", "sha1", "md5"])
-def test_any_published_checksum_is_compared(server, tmp_path, name) -> None:
-    digest = hashlib.new(name, CONTENT).hexdigest()
-    where = {"cache_dir": tmp_path / "cache"}
-    download([f"{server.url}/a"], expected=Expected(None, {name: digest}), **where)
-    wrong = Expected(None, {name: digest[::-1]})
-    with pytest.raises(UserError, match=f"has {name} {digest}"):
-        download([f"{server.url}/b"], expected=wrong, **where)
+def test_any_published_checksum_is_compared(server, tmp_path) -> None:
+    for name in ("sha1", "md5"):
+        digest = hashlib.new(name, CONTENT).hexdigest()
+        where = {"cache_dir": tmp_path / name}
+        download([f"{server.url}/a"], expected=Expected(None, {name: digest}), **where)
+        wrong = Expected(None, {name: digest[::-1]})
+        with pytest.raises(UserError, match=f"{name} {digest}"):
+            download([f"{server.url}/b"], expected=wrong, **where)
 
 
 def test_a_wrong_mirror_gives_way_to_a_right_one(server, tmp_path) -> None:
@@ -297,14 +272,13 @@ def test_a_wrong_mirror_gives_way_to_a_right_one(server, tmp_path) -> None:
     assert get(urls, tmp_path, sha256=SHA256).url == urls[1]
 
 
-def test_without_a_network_one_line_names_url_and_advice(tmp_path) -> None:
+def test_without_a_network_one_line_names_urls_and_advice(tmp_path) -> None:
     url = "http://127.0.0.1:9/dump.xml.bz2"
     with pytest.raises(UserError) as caught:
         get([url, f"{url}?mirror"], tmp_path, advice="set `x.path` to a local copy")
-    assert str(caught.value) == (
-        f"{url}: cannot be fetched (no connection), nor {url}?mirror (no connection); "
-        "run again later, or set `x.path` to a local copy"
-    )
+    line = str(caught.value)
+    assert line.startswith(f"{url}: ")
+    assert f"{url}?mirror (no connection)" in line and "set `x.path`" in line
     assert not isinstance(caught.value, UnavailableError)
     assert not (tmp_path / "out").exists()
 
@@ -393,7 +367,7 @@ def test_parts_are_read_over_one_connection_from_where_the_address_led(server, t
     assert server.connections == 1
 
 
-@pytest.mark.parametrize("fault", ["403", "404", "503"])
+@pytest.mark.parametrize("fault", ["403", "503"])
 def test_where_an_address_led_may_be_for_a_while_only(server, tmp_path, fault) -> None:
     url = f"{server.url}/moved/a"
     part([url], tmp_path, 0, 9)
@@ -427,10 +401,6 @@ def test_many_parts_do_not_wait_for_a_busy_server_each_time(server, tmp_path, wa
         for start in range(5):
             assert part(urls, tmp_path, start, 9) == CONTENT[start:9]
     assert (len(server.requests), len(mirror.requests)) == (10, 5)
-
-
-def test_a_part_may_go_to_the_end(server, tmp_path) -> None:
-    assert part([f"{server.url}/a"], tmp_path, 1000, None) == CONTENT[1000:]
 
 
 def test_a_server_that_has_answered_gets_more_patience(server, tmp_path, waits) -> None:

@@ -24,7 +24,6 @@ from reproduction.lm import training
 from reproduction.lm.causal import build_model, rows_of, train_causal
 from reproduction.lm.settings import CausalSettings
 from reproduction.lm.training import seed_torch
-from sagevocab.errors import UserError
 from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer, WordCorpus
 
@@ -109,8 +108,3 @@ def test_the_last_validation_asks_all_lines_and_seeds_draw_their_own(segmenter, 
     }
     assert first["seen"].iloc[-1] != second["seen"].iloc[-1]
     assert first["seconds"].is_monotonic_increasing
-
-
-def test_a_rate_that_learns_nothing_is_named(segmenter, tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.causal\.learning_rate: the loss is nan after \d+"):
-        train(segmenter, tmp_path / "bits", learning_rate=1e38)

@@ -49,7 +49,7 @@ def test_jobs_side_by_side_have_different_gpus(counts, names):
 
 
 def test_a_job_without_a_free_gpu_is_refused():
-    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but other trainings .* leave 1 of 4 GPUs"):
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, .*1 of 4 GPUs"):
         taken(3, 2)
 
 
@@ -74,13 +74,13 @@ def test_training_on_the_cpu_reserves_nothing():
 
 def test_fewer_gpus_than_needed_are_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch .* sees 1; set lm\.gpus: 1"):
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, .*set lm\.gpus: 1"):
         reserve_gpus(2)
 
 
 def test_a_choice_that_would_have_no_effect_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)  # without NVML
-    with pytest.raises(UserError, match=r"^lm\.gpus: 1 of 4 GPUs cannot be chosen"):
+    with pytest.raises(UserError, match=r"^lm\.gpus: 1 of 4 GPUs"):
         reserve_gpus(1)
 
 

@@ -90,6 +90,8 @@ def test_scores_worked_by_hand():
         "heldout_loss": pytest.approx(5 * math.log(2) / 3),
         "heldout_accuracy": pytest.approx(1 / 3),
     }
+    one_word_right = frame.assign(right_words=[1, 0])
+    assert summarise_words(one_word_right)["heldout_word_accuracy"] == pytest.approx(1 / 3)
 
 
 LINES = ["the cat sees the house.", "a dog", "my sister, hears", "the ж moon", "teacher"]
@@ -110,7 +112,7 @@ def one_piece_at_a_time(held, encoder, logits_of):
     return nats
 
 
-@pytest.mark.parametrize("batch", [1, 3, 64])
+@pytest.mark.parametrize("batch", [3, 64])
 def test_equals_asking_one_piece_at_a_time(tmp_path, batch):
     settings = HeldoutSettings(lines=5, rate=0.6, seed=2)
     held, encoder, _ = encoded(tmp_path, LINES, settings=settings)
@@ -168,7 +170,7 @@ def test_words_of_another_tokenizer_are_refused(tmp_path):
     shards = make_shards(tmp_path)
     assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary")).rows) == ASKED.lines
     other = load_encoder(make_vocabulary(tmp_path / "other", [*PIECES, "ird"]))
-    with pytest.raises(UserError, match=r"heldout\.npz: these words were encoded with another"):
+    with pytest.raises(UserError, match=r"heldout\.npz: .*another tokenizer"):
         open_heldout(shards, other)
 
 

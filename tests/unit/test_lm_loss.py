@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
@@ -12,6 +12,7 @@ from reproduction.lm.loss import ROWS, nats_of
 from reproduction.lm.tokenizer import IGNORED
 
 
+@settings(max_examples=30)
 @given(st.integers(0, 2 * ROWS + 1), st.integers(1, 40), st.integers(0, 2**32))
 def test_value_and_gradient_are_cross_entropys(count, pieces, seed):
     draws = torch.Generator().manual_seed(seed)

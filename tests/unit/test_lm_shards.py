@@ -57,7 +57,7 @@ def test_text_that_spells_a_special_token_is_text(tmp_path):
 
 def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
     other = make_vocabulary(tmp_path, [*PIECES, "ird"])
-    with pytest.raises(UserError, match=r"shards: these shards were made with another tokenizer"):
+    with pytest.raises(UserError, match=r"shards: .*another tokenizer"):
         open_shard(folder / "shards", load_encoder(other))
 
 

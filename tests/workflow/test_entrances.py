@@ -69,18 +69,6 @@ def snakemake(folder: Path, *arguments: str, **environment: str) -> Run:
     return run_snakemake(folder, arguments, {"PYTHONPATH": "", **environment})
 
 
-def test_as_a_module_of_another_workflow(tiny, elsewhere: Path) -> None:
-    snakefile = repr(str(tiny.checkout / "workflow/Snakefile"))
-    (elsewhere / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
-    # What lies here is the other workflow's own configuration.
-    (elsewhere / "config.yaml").write_text("samples: [a, b]\n")
-    run = snakemake(elsewhere, "sage_table_hyperparameters_vocabulary")
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert "prune_batch" in (elsewhere / TABLE).read_text()
-    planned = snakemake(elsewhere, "-n")
-    assert re.search(r"^sage_all +1$", planned.stdout + planned.stderr, re.MULTILINE)
-
-
 def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path) -> None:
     hosted = tmp_path / "hosted/owner/sagevocab"
     hosted.mkdir(parents=True)
@@ -91,6 +79,8 @@ def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path)
     # As snakedeploy writes it.
     snakefile = 'github("owner/sagevocab", path="workflow/Snakefile", tag="v1")'
     (elsewhere / "Snakefile").write_text(MODULE.format(snakefile=snakefile))
+    # What lies here is the other workflow's own configuration.
+    (elsewhere / "config.yaml").write_text("samples: [a, b]\n")
     run = snakemake(
         elsewhere,
         "sage_table_hyperparameters_vocabulary",
@@ -102,16 +92,14 @@ def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path)
     assert "prune_batch" in (elsewhere / TABLE).read_text()
 
 
-def test_in_another_working_directory(tiny, elsewhere: Path) -> None:
+def test_in_another_working_directory_beside_another_library(tiny, elsewhere: Path) -> None:
+    (elsewhere / "sagevocab").mkdir()
+    (elsewhere / "sagevocab/__init__.py").write_text("raise RuntimeError('the wrong library')\n")
     (elsewhere / "config/mine.yaml").rename(elsewhere / "config/config.yaml")
     arguments = ["--snakefile", str(tiny.checkout / "workflow/Snakefile"), "-n"]
-    run = snakemake(elsewhere, *arguments)
+    run = snakemake(elsewhere, *arguments, PYTHONPATH=str(elsewhere))
     assert re.search(r"^all +1$", run.stdout + run.stderr, re.MULTILINE), run.stderr[-3000:]
     assert "results/tiny/report.html" in run.stdout + run.stderr
-    (elsewhere / "config.yaml").write_text("sage: {batch: 3}\n")
-    wrong = snakemake(elsewhere, *arguments)
-    unknown = "error: config key sage.batch: unknown; did you mean prune_batch?"
-    assert error_lines(wrong) == [unknown] and "Traceback" not in wrong.stderr
 
 
 def test_a_configuration_without_a_word_of_models_runs(tiny) -> None:
@@ -124,14 +112,6 @@ def test_a_configuration_without_a_word_of_models_runs(tiny) -> None:
     assert run.returncode == 0, run.stderr
     has_gpu = any(Path("/dev", name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
     assert ("warning: lm.gpus is 1, and this machine shows no GPU" in run.stderr) is not has_gpu
-
-
-def test_another_installed_library_is_not_used(tiny, tmp_path: Path) -> None:
-    library = tmp_path / "sagevocab"
-    library.mkdir()
-    (library / "__init__.py").write_text("raise RuntimeError('the wrong library')\n")
-    run = snakemake(tiny.checkout, "-n", "--configfile", "tiny.yaml", PYTHONPATH=str(tmp_path))
-    assert run.returncode == 0, run.stderr[-3000:]
 
 
 def test_a_missing_package_is_one_line_with_the_way_out(tiny, tmp_path: Path) -> None:
@@ -183,38 +163,36 @@ def test_results_in_a_fresh_checkout_are_up_to_date(tiny, tmp_path: Path) -> Non
     assert "Nothing to be done" in run.stderr, run.stderr[-3000:]
 
 
-def test_slurm_gets_requests_for_machines_and_for_cards_that_are_shared(tiny) -> None:
+def test_slurm_gets_requests_for_memory_machines_and_cards_that_are_shared(tiny) -> None:
     pytest.importorskip("snakemake_executor_plugin_slurm")
     from snakemake_executor_plugin_slurm.submit_string import get_submit_command
     from snakemake_executor_plugin_slurm.utils import set_gres_string
 
     (tiny.checkout / "cards.yaml").write_text("lm: {gpus: 4}\n")
-    targets = ["models/en/bpe/model.safetensors", "scores/en/bpe/sst2/1.json"]
-    run = tiny("-n", *(f"results/tiny/{target}" for target in targets), extra=["cards.yaml"])
+    targets = ["models/en/sage/model.safetensors", "scores/en/sage/sst2/1.json"]
+    run = tiny(
+        *("-n", "--forceall", "--workflow-profile=profiles/slurm", "--resources=mem_mb=10000"),
+        *(f"results/tiny/{target}" for target in targets),
+        extra=["cards.yaml"],
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     # What sbatch gets of machines, tasks and cards.
     for rule, cards in (("pretrain_model", "--nodes=1 --gpus=4"), ("finetune_model", "--gpus=1")):
-        text = run.stdout + run.stderr
-        [line] = re.findall(rf"rule {rule}:\n(?:    .*\n)*?    resources: (.*)", text)
-        pairs = (pair.split("=", 1) for pair in line.split(", "))
-        resources = {name: int(v) if v.isdigit() else v for name, v in pairs}
+        resources = resources_of(rule, run.stdout + run.stderr)
         job = SimpleNamespace(threads=1, resources=Resources(resources))
         place = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "workdir"), "x")
         call = get_submit_command(job, {**place, "account": "", "partition": ""})
         found = re.findall(r"--(?:nodes|ntasks|gres|gpus)\S*", call + set_gres_string(job))
         assert " ".join(found) == cards
+    # A build wants 12,000 MB at its first attempt; here is the ceiling.
+    assert resources_of("build_sage", run.stdout + run.stderr)["mem_mb"] == 10_000
 
 
-def test_no_job_asks_for_more_memory_than_the_ceiling(tiny) -> None:
-    def asked(*arguments: str) -> list[str]:
-        """MB that a build asks for at its first attempt."""
-        target = "results/tiny/vocab/en/sage/pieces.txt"
-        run = tiny("-n", "--workflow-profile=profiles/slurm", "--forceall", *arguments, target)
-        pattern = r"rule build_sage:\n(?:    .*\n)*?.* mem_mb=(\d+)"
-        return re.findall(pattern, run.stdout + run.stderr)
-
-    assert asked() == ["12000"]
-    assert asked("--resources=mem_mb=10000") == ["10000"]
+def resources_of(rule: str, plan: str) -> dict[str, int | str]:
+    """Resources of the first job of a rule in the plan that a dry run prints."""
+    line = re.search(rf"rule {rule}:\n(?:    .*\n)*?    resources: (.*)", plan)[1]
+    pairs = (pair.split("=", 1) for pair in line.split(", "))
+    return {name: int(v) if v.isdigit() else v for name, v in pairs}
 
 
 def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp_path) -> None:

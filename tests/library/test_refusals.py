@@ -1,0 +1,329 @@
+"""What cannot be used is refused in one line that begins with its place and names the way out.
+
+A row is the place, a word of the way out (or of what is wrong), and the call.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import sentencepiece
+import tokenizers
+
+import sagevocab
+from sagevocab.cli import main
+from sagevocab.embeddings import Embeddings
+from sagevocab.errors import UserError
+from sagevocab.export import Card, WordSettings, export_greedy
+from sagevocab.foreign import convert, import_external
+from sagevocab.initial import read_initial
+from sagevocab.inputs import lines_of
+from sagevocab.kinds import check_external
+from sagevocab.pieces import read_pieces, write_pieces
+from sagevocab.segment import load_segmenter
+from sagevocab.specials import special_tokens_of
+from sagevocab.words import Normalizer, WordCorpus
+from scripts_text import lines_in
+
+LINES = lines_in("czech", 300)
+QUICK = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "progress": False}
+WORDS = WordSettings()
+CARD = Card(language="en", language_name="English", method="BPE")
+OWN_KEY = "tokenizer_settings.mine.path"
+
+
+def train(**changes: Any) -> None:
+    sagevocab.train(**{"texts": LINES, "vocab_size": 190, **QUICK, **changes})
+
+
+def read(texts: Any, column: str | None = None) -> None:
+    list(lines_of(texts, column=column))
+
+
+def line_of(call: Callable[[], object]) -> str:
+    """Return the one line with which a call is refused."""
+    with pytest.raises(UserError) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with a text, and with files of other kinds."""
+    monkeypatch.chdir(tmp_path)
+    rows = [{"id": 1, "text": "one"}, {"id": 2, "text": "\ud800"}, {"id": 3, "text": "\0"}]
+    files = {
+        "a.txt": b"first\nsecond\n",
+        "a.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows).encode(),
+        "short.jsonl": b'{"text": "a"}\n{"id": 5}\n',
+        "list.json": b"[{}]",
+        "latin.txt": b"caf\xe9\n",
+        "latin.csv": b"text,b\ncaf\xe9,1\n",
+        "quoted.tsv": b'text\n"All" is quoted\n',
+        "archive": b"PK\x03\x04",
+        "page": b"%PDF-1.7",
+        "plain.gz": b"plain text",
+        "twice.list": b"a\nb\na\n",
+        "gap.list": b"a\n\nb\n",
+        "empty.list": b"",
+        "latin.list": b"a\n\xff\n",
+    }
+    for name, content in files.items():
+        Path(name).write_bytes(content)
+    tokenizers.Tokenizer(tokenizers.models.BPE()).save("mine.json")
+    np.savez("other.npz", tokens=np.zeros(1))
+    return tmp_path
+
+
+# --- arguments of `train`
+
+ARGUMENTS = [
+    ("vocab_size", "16000", {"vocab_size": "16k"}),
+    ("vocab_size", "16000", {"vocab_size": 16e3}),
+    ("vocab_size", "quotes", {"vocab_size": "16000"}),
+    ("initial_size", "20000", {"initial_size": "20k"}),
+    ("vocab_size", "250 initial", {"vocab_size": 300, "initial_size": 250}),
+    ("vocab_size", "94 of them printable ASCII", {"vocab_size": 60}),
+    ("preset", "choose", {"preset": "printd"}),
+    ("seed", "-1", {"seed": -1}),
+    ("threads", "0", {"threads": 0}),
+    ("sage['prune_bach']", "did you mean prune_batch", {"sage": {"prune_bach": 3}}),
+    ("sage['candidates']", "1 run out", {"sage": {"candidates": 1}}),
+    ("sage['contexts']", "real, zero or shuffled", {"sage": {"contexts": "none"}}),
+    ("sage", "set by seed", {"sage": {"seed": 3}}),
+    ("vocabulary", "set by vocab_size", {"vocabulary": {"final_size": 3}}),
+    ("vocabulary.max_sentence_length", "removed", {"vocabulary": {"max_sentence_length": 99}}),
+    ("word2vec", "settings by name", {"word2vec": 5}),
+    ("word2vec['alpha']", "quotes", {"word2vec": {"alpha": "0.1"}}),
+    ("initial", "NoneType", {"initial": None}),
+    ("initial", "hf download bert-base-uncased", {"initial": "bert-base-uncased"}),
+    ("initial_size", "leave it out", {"initial": ["▁"], "initial_size": 9}),
+    ("vocabulary['ascii']", "leave", {"initial": "a.model", "vocabulary": {"ascii": True}}),
+    (
+        "vocabulary['normalization']",
+        "leave it out",
+        {"lossless": True, "vocabulary": {"normalization": "nfkc"}},
+    ),
+    ("lossless", "a list of pieces", {"lossless": True, "initial": ["▁"]}),
+    ("lossless", "unigram", {"lossless": True, "initial": "unigram"}),
+    ("special_tokens", "bytes", {"lossless": True, "special_tokens": ["<é>"]}),
+    ("special_tokens", "list", {"special_tokens": 5}),
+    ("initial_size", "256 bytes", {"lossless": True, "vocab_size": 180, "initial_size": 200}),
+    ("language", "code", {"language": 3}),
+    ("encoding_errors", "choose", {"encoding_errors": "ignore"}),
+    ("texts", "give a file", {"texts": 16_000, "vocab_size": "corpus.txt"}),
+    ("wikitext", "datasets.load_dataset", {"texts": "wikitext"}),
+    ("mine.json", "is a tokenizer", {"texts": "mine.json"}),
+]
+
+
+@pytest.mark.parametrize(("place", "words", "arguments"), ARGUMENTS)
+def test_arguments_of_train(place: str, words: str, arguments: dict, here: Path) -> None:
+    line = line_of(lambda: train(**arguments))
+    assert line.startswith(f"{place}: ")
+    assert words in line
+
+
+# --- texts
+
+TEXTS = [
+    ("texts", "give a file", None),
+    ("texts", "a list of lines", b"some text"),
+    ("texts, item 1", "give text", [b"some text"]),
+    ("texts", "texts['text']", {"text": ["a"]}),
+    ("texts, item 2", "give text", ["c", 3]),
+    ("texts", "item 2 is the file b", ["a line", Path("b")]),
+    ("texts", "item 1 is the file a.txt", ["a.txt", "a line"]),
+    ("none.txt", "check the path", ["a.txt", "none.txt"]),
+    ("none.txt", "check the path", ["none.txt", "a.txt"]),
+    ("texts", "a list of lines", "Some text.\nMore of it."),
+    ("texts", "a list of lines", "word " * 2000),
+    ("owner/words", "load_dataset('owner/words'", "owner/words"),
+    ("owner/words", "hf download owner/words", Path("owner/words")),
+    (".", "./*.txt", "."),
+    ("/dev/null", "standard", "/dev/null"),
+    ("latin.txt", "encoding_errors='replace'", "latin.txt"),
+    ("archive", "unpack it", "archive"),
+    ("page", "extract its text", "page"),
+    ("plain.gz", "rename or compress it", "plain.gz"),
+]
+COLUMNS = [
+    ("a.jsonl", "column='text'", "a.jsonl", None),
+    ("a.txt", "no table", ["a.txt", "a.jsonl"], "text"),
+    ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
+    ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
+    ("a.jsonl", "row 2: holds half a surrogate pair", "a.jsonl", "text"),
+    ("short.jsonl, row 2", "no column 'text'", "short.jsonl", "text"),
+    ("list.json", "jq -c '.[]' list.json > list.jsonl", "list.json", "text"),
+    ("quoted.tsv:2", ";", "quoted.tsv", "text"),
+    ("latin.csv:2", "encoding_errors='replace'", "latin.csv", "text"),
+    ("column", "no columns", ["c", "b"], "text"),
+]
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "texts", "column"), [*((*row, None) for row in TEXTS), *COLUMNS]
+)
+def test_texts(place: str, words: str, texts: Any, column: str | None, here: Path) -> None:
+    line = line_of(lambda: read(texts, column))
+    assert line.startswith(place)
+    assert words in line
+    assert "; " in line  # before the way out
+
+
+# --- files and values of the other functions
+
+CALLS: list[tuple[str, str, Callable[[], object]]] = [
+    ("twice.list:3", "'a'", lambda: read_pieces("twice.list")),
+    ("gap.list:2", "no piece", lambda: read_pieces("gap.list")),
+    ("empty.list:1", "no piece", lambda: read_pieces("empty.list")),
+    ("latin.list", "byte 2", lambda: read_pieces("latin.list")),
+    ("none.list", "cannot be read", lambda: read_pieces("none.list")),
+    ("other.npz", "no embeddings", lambda: Embeddings.load("other.npz")),
+    ("other.npz", "not a word corpus", lambda: WordCorpus.load("other.npz")),
+    ("tokenizer", "int", lambda: sagevocab.load(5)),
+    ("tokenizer", "int", lambda: sagevocab.compare([3], LINES)),
+    ("tokenizer: google/gemma", "hf download google/gemma", lambda: sagevocab.load("google/gemma")),
+    ("tokenizers", "then the text", lambda: sagevocab.compare("a.txt", ["tok"])),
+    ("vocabulary.normalization", "nfd", lambda: Normalizer("nfd")),
+    ("initial: item 2", "no text", lambda: read_initial(["▁a", 3])),
+    ("initial: item 3", "item 1", lambda: read_initial(["▁a", "b", "▁a"])),
+    ("initial", "no pieces", lambda: read_initial([])),
+    ("initial", "no tokenizer", lambda: read_initial({"▁a": 1}.items())),
+    ("special_tokens", "choose bert, gpt, none", lambda: special_tokens_of("roberta")),
+    ("special_tokens", "twice", lambda: special_tokens_of(["<s>", "<s>"])),
+    ("special_tokens", "no token", lambda: special_tokens_of(["a b"])),
+    ("template", "'</s>'", lambda: special_tokens_of(["<s>"], template="<s> $A </s>")),
+    ("template", "$A", lambda: special_tokens_of(["<s>"], template="<s>")),
+    ("template", "$B", lambda: special_tokens_of(["<s>"], template=["$A", "$A <s>"])),
+    ("model_max_length", "0", lambda: special_tokens_of("gpt", model_max_length=0)),
+]
+
+
+@pytest.mark.parametrize(("place", "words", "call"), CALLS)
+def test_files_and_values(place: str, words: str, call: Callable, here: Path) -> None:
+    line = line_of(call)
+    assert line.startswith(place)
+    assert words in line
+
+
+@pytest.mark.parametrize("pieces", [[], ["a", "a"], ["a\nb"], [""]])
+def test_pieces_that_cannot_be_read_back_are_not_written(pieces: list[str], tmp_path: Path) -> None:
+    line_of(lambda: write_pieces(tmp_path / "pieces.txt", pieces))
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- tokenizers from elsewhere
+
+NO_TOKENIZERS = {
+    "bad.json": b"{}",
+    "list.json": b"[1]",
+    "kind.json": b'{"model": {"type": "Other"}}',
+    "cut.json": b'{"model": {"ty',
+    "bad.model": b"\x00\xff",
+    "empty.model": b"",
+    "folder/tokenizer.json": b"garbage",
+    "text.bin": b"\x00\x01garbage",
+}
+
+
+def test_files_that_are_no_tokenizers(tmp_path: Path) -> None:
+    """The check before a run and the job itself refuse them."""
+    for name in ("folder", "nothing"):
+        (tmp_path / name).mkdir()
+    for name, content in NO_TOKENIZERS.items():
+        (tmp_path / name).write_bytes(content)
+    for name in ("missing", "nothing", "folder", *NO_TOKENIZERS):
+        path = tmp_path / name
+        line_of(lambda path=path: check_external(path, OWN_KEY))
+        line_of(lambda path=path: import_external(path, tmp_path / "out", WORDS, CARD, OWN_KEY))
+    assert not (tmp_path / "out").exists()
+
+
+MODELS = {
+    "neither a BPE nor a UnigramLM": {"model_type": "word", "vocab_size": 8},
+    "falls back to bytes": {"byte_fallback": True, "vocab_size": 300},
+    "crosses a space": {"split_by_whitespace": False, "vocab_size": 60},
+    "normalisation of its own": {"normalization_rule_tsv": "rules.tsv"},
+}
+
+
+@pytest.mark.parametrize("words", MODELS)
+def test_models_of_sentencepiece_that_cannot_be_imported(words: str, here: Path) -> None:
+    Path("rules.tsv").write_text("61\t62\n", encoding="utf-8")
+    options = {"model_type": "bpe", "vocab_size": 30, "minloglevel": 2, **MODELS[words]}
+    animals = ["cat", "bat", "rat", "man", "hen", "ant"]
+    sentences = [f"the {one} ran on the {other} and sat" for one in animals for other in animals]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences), model_prefix="x", **options
+    )
+    line = line_of(lambda: import_external(Path("x.model"), Path("out"), WORDS, CARD, OWN_KEY))
+    assert line.startswith(OWN_KEY)
+    assert words in line
+    assert not Path("out").exists()
+
+
+PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
+
+
+@pytest.mark.parametrize("cut", [3, 5])
+def test_pieces_that_do_not_fit_their_tokenizer(tmp_path: Path, cut: int) -> None:
+    """Cut short at a line's end or inside a line."""
+    export_greedy(tmp_path, PIECES, WORDS, CARD)
+    path = tmp_path / "pieces.txt"
+    path.write_bytes(path.read_bytes()[:-cut])
+    for use in (
+        load_segmenter,
+        read_initial,
+        lambda folder: convert(folder, tmp_path / "out.txt", "pieces", words=WORDS),
+    ):
+        assert "pieces.txt: lists other pieces" in line_of(lambda use=use: use(tmp_path))
+
+
+# --- the command
+
+OPTIONS = [
+    ([], "required"),
+    (["train"], "required"),
+    (["bake"], "bake"),
+    (["train", "a.txt", "-o", "out", "--seed", "wide"], "--seed"),
+    (["train", "a.txt", "-o", "out", "--vocab_size", "9"], "did you mean --vocab-size?"),
+    (["train", "a.txt", "-o", "out", "--vocab-sise=9"], "did you mean --vocab-size?"),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16000"),
+    (["train", "a.txt", "-o", "out", "--xyz"], "--xyz"),
+]
+
+
+@pytest.mark.parametrize(("argv", "words"), OPTIONS)
+def test_options_that_are_not_there(argv: list[str], words: str, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(argv)
+    assert end.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+COMMANDS = [
+    (["train", "none.txt", "-o", "out"], "none.txt: "),
+    (["train", "a.txt", "-o", "a.txt/out", "--quiet"], "cannot be written ("),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "--vocab-size: "),
+    (["train", "a.txt", "-o", "out", "--candidates", "1"], "--candidates: "),
+    (["encode", "none", "a.txt"], "none"),
+    (["export", "twice.list", "-o", "out"], "twice.list:3: "),
+]
+
+
+@pytest.mark.parametrize(("argv", "place"), COMMANDS)
+def test_commands(argv: list[str], place: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+    """The command names options where the function names parameters."""
+    assert main(argv) == 1
+    reply = capsys.readouterr()
+    assert reply.out == ""
+    assert reply.err.splitlines()[-1].startswith("sagevocab: error: ")
+    assert place in reply.err.splitlines()[-1]
+    assert not Path("out").exists()
