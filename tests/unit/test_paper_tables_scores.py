@@ -10,7 +10,7 @@ from reproduction.paper.tables_scores import table_scores
 from sagevocab.errors import UserError
 from table_files import markdown_rows, text_of
 
-TASKS = [{"name": "cola", "label": "CoLA", "metric": "matthews", "constructed": False}]
+TASKS = [{"name": "cola", "label": "CoLA", "metric": "matthews", "language": "English"}]
 LABELS = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
 GIVEN = {"tasks": TASKS, "labels": LABELS, "significant": {("SaGe", "cola")}}
 GIVEN |= {"paper": {"tables": {"table_ner": {}}}, "table": "table_ner", "notes": []}

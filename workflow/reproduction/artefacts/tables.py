@@ -67,19 +67,6 @@ def _differences(run: Run) -> list[str]:
     return artefact_files(run, ["table_differences"], "csv") if compared_tasks(run) else []
 
 
-def _columns(run: Run, tasks: Sequence[str]) -> list[dict[str, Any]]:
-    """Return tasks as columns or rows of a score table."""
-    return [
-        {
-            "name": name,
-            "label": run.task(name).label or name,
-            "metric": run.task(name).metric,
-            "constructed": run.is_constructed(name),
-        }
-        for name in tasks
-    ]
-
-
 def _budget(run: Run, tasks: Sequence[str]) -> str:
     """Return the note of the models' budget, and to how many rows tasks are cut."""
     keys = ("max_train", "max_validation", "validation_share")
@@ -103,7 +90,7 @@ def _of_tasks(kind: str, table: str) -> dict[str, Any]:
         "legend": _models,
         "settings": {
             "labels": lambda run: labels_of(run, run.models),
-            "tasks": lambda run: _columns(run, tasks(run)),
+            "tasks": lambda run: [_task(run, name) for name in tasks(run)],
             "table": lambda run: table,
         },
         "notes": lambda run, presets: [_budget(run, tasks(run)), presets],
@@ -154,7 +141,7 @@ SENTENCES = {
 
 
 def _task(run: Run, name: str) -> dict[str, Any]:
-    """Return a task as the table of differences has it."""
+    """Return a task as tables of scores and of differences show it."""
     stanza = run.task(name)
     return {
         "name": name,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import pandas as pd
 
 from reproduction.analysis.scores import require_scores
-from reproduction.paper.differences import FINE_TUNED, read_differences
+from reproduction.paper.differences import FINE_TUNED, Task, read_differences
 from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
@@ -28,22 +28,13 @@ _SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
 
 
-class Task(TypedDict):
-    """An evaluation task as a column or a row of a table."""
-
-    name: str
-    label: str
-    metric: str
-    constructed: bool
-
-
 # --- scores
 
 
 def table_scores(
     scores: Iterable[Mapping],
     *,
-    tasks: Sequence[Task],
+    tasks: Sequence[Mapping[str, Any]],
     labels: Mapping[str, str],
     paper: Mapping[str, Any],
     table: str,
@@ -53,25 +44,26 @@ def table_scores(
     """Return the scores of some tasks, mean and spread over the seeds.
 
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
-    most frequent answer scores). labels: tokenizer name -> label.
+    most frequent answer scores). tasks: fields of `Task`. labels: tokenizer name -> label.
     paper: the paper's values; table: which of its tables. significant: pairs of tokenizer
     and task whose difference from the baseline is (see `table_differences`). notes: further
     sentences, of the models' budget and the presets.
     Source: paper, Section 5, one table for sequences and one for named entities.
     """
     _require_scores(tasks, labels)
+    columns = [Task(**task) for task in tasks]
     values = paper["tables"][table]
-    data = summarise_scores(scores, tasks, labels, values)
+    data = summarise_scores(scores, columns, labels, values)
     pairs = zip(data["label"], data["task"], strict=True)
     data["significant"] = [pair in significant for pair in pairs]
     ours = [
-        [label, *(_our_cell(data.loc[name, task["name"]]) for task in tasks)]
+        [label, *(_our_cell(data.loc[name, task.name]) for task in columns)]
         for name, label in labels.items()
     ]
     majority = data.groupby(level="task")["majority"].mean()
-    ours.append(["Most frequent answer", *_printed_cells(majority, tasks)])
+    ours.append(["Most frequent answer", *_printed_cells(majority, columns)])
     printed = [
-        [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, tasks)]
+        [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, columns)]
         for name, values in values.items()
     ]
     note = (
@@ -79,17 +71,17 @@ def table_scores(
         "the dev set."
     )
     return Table(
-        ["", *map(_task_header, tasks)],
+        ["", *map(_task_header, columns)],
         [ours, printed],
         data,
-        note=[note, _meaning_of_mark(labels), *notes, _truncation(data, tasks)],
+        note=[note, _meaning_of_mark(labels), *notes, _truncation(data, columns)],
     )
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
     """Name the tasks whose inputs were cut: a tokenizer with more tokens loses more of them."""
     most = (data["truncated_examples"] / data["examples"]).groupby(level="task").max()
-    cut = [f"{task['label']} {100 * most[task['name']]:.0f} %" for task in tasks]
+    cut = [f"{task.label} {100 * most[task.name]:.0f} %" for task in tasks]
     shown = [text for text in cut if not text.endswith(" 0 %")]
     return f"Inputs that were cut, at most: {', '.join(shown)}." if shown else ""
 
@@ -103,7 +95,7 @@ def _meaning_of_mark(labels: Mapping[str, str]) -> str:
     )
 
 
-def _require_scores(tasks: Sequence[Task], labels: Mapping[str, str]) -> None:
+def _require_scores(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> None:
     if not tasks or not labels:
         raise UserError(
             "config keys lm.enabled, lm.tokenizers and tasks: they leave no scores for this table; "
@@ -134,29 +126,29 @@ def summarise_scores(
     rows = []
     for name, label in labels.items():
         for task in tasks:
-            found = frame[(frame["tokenizer"] == name) & (frame["task"] == task["name"])]
-            require_scores(found.to_dict("records"), [name], task["name"])
+            found = frame[(frame["tokenizer"] == name) & (frame["task"] == task.name)]
+            require_scores(found.to_dict("records"), [name], task.name)
             rows.append(
                 {
                     "tokenizer": name,
                     "label": label,
-                    "task": task["name"],
-                    "metric": task["metric"],
-                    "constructed": task["constructed"],
+                    "task": task.name,
+                    "metric": task.metric,
+                    "constructed": task.constructed,
                     "mean": found["value"].mean(),
                     "sd": found["value"].std(ddof=1),
                     "seeds": found["seed"].nunique(),
                     "majority": found["majority"].mean(),
                     **{key: found[key].max() for key in _SIZES},
-                    "paper": paper.get(name, {}).get(task["name"]),
+                    "paper": paper.get(name, {}).get(task.name),
                 }
             )
     return pd.DataFrame(rows).set_index(["tokenizer", "task"], drop=False)
 
 
 def _task_header(task: Task) -> tuple[str, str, str]:
-    unit = UNITS.get(task["metric"], task["metric"])
-    return task["label"], unit, "constructed" if task["constructed"] else ""
+    unit = UNITS.get(task.metric, task.metric)
+    return task.label, unit, "constructed" if task.constructed else ""
 
 
 def _our_cell(row: pd.Series) -> str:
@@ -170,7 +162,7 @@ def _mean_and_spread(mean: float, spread: float, metric: str) -> str:
 
 
 def _printed_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[str]:
-    return [format_score(values.get(task["name"]), task["metric"]) for task in tasks]
+    return [format_score(values.get(task.name), task.metric) for task in tasks]
 
 
 def format_score(value: float | None, metric: str) -> str:
