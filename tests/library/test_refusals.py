@@ -57,10 +57,11 @@ def line_of(call: Callable[[], object]) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a text, and with files of other kinds."""
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": 1, "text": "one"}, {"id": 2, "text": "\ud800"}, {"id": 3, "text": "\0"}]
+    rows = [{"id": 1, "text": "one"}, {"id": 2, "text": "\ud800"}]
     files = {
         "a.txt": b"first\nsecond\n",
         "a.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows).encode(),
+        "nul.jsonl": json.dumps({"text": "\0"}).encode(),
         "short.jsonl": b'{"text": "a"}\n{"id": 5}\n',
         "list.json": b"[{}]",
         "latin.txt": b"caf\xe9\n",
@@ -159,6 +160,7 @@ COLUMNS = [
     ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
     ("a.jsonl", "row 2: holds half a surrogate pair", "a.jsonl", "text"),
+    ("nul.jsonl", "row 1: holds a NUL", "nul.jsonl", "text"),
     ("short.jsonl, row 2", "no column 'text'", "short.jsonl", "text"),
     ("list.json", "jq -c '.[]' list.json > list.jsonl", "list.json", "text"),
     ("quoted.tsv:2", ";", "quoted.tsv", "text"),
