@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sentencepiece
 import tokenizers
+from sentencepiece import sentencepiece_model_pb2
 
 import sagevocab
 from sagevocab.cli import main
@@ -269,6 +270,19 @@ def test_models_of_sentencepiece_that_cannot_be_imported(words: str, here: Path)
     assert line.startswith(OWN_KEY)
     assert words in line
     assert not Path("out").exists()
+
+
+def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
+    model = sentencepiece_model_pb2.ModelProto()
+    model.trainer_spec.model_type = model.trainer_spec.UNIGRAM
+    model.pieces.add(piece="<unk>", type=model.SentencePiece.UNKNOWN)
+    without_pieces = model.SerializeToString()
+    model.pieces.add(piece="a")
+    not_utf8 = model.SerializeToString().replace(b"\x01a", b"\x01\xff")
+    for data in (without_pieces, not_utf8):
+        Path("x.model").write_bytes(data)
+        line_of(lambda: import_external(Path("x.model"), Path("out"), WORDS, CARD, OWN_KEY))
+        assert not Path("out").exists()
 
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
