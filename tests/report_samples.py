@@ -122,6 +122,10 @@ FINDINGS = """# [Re] A paper
 
 - SaGe < 1.0 reproduces *one* of `two`.
 
+| a column of several words | another | a third | a fourth | and the last of them |
+| --- | ---: | ---: | ---: | ---: |
+| a long name of a row | 12.345 % | 12.345 % | 12.345 % | 12.345 % |
+
 ![How long pieces are.](figures/figure_lengths.png)
 
 ## Question

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,11 @@ def test_library_citation_and_changelog_have_one_version() -> None:
     assert f"\nversion: {sagevocab.__version__}\n" in citation
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(sagevocab.__version__)} \(", changes, re.MULTILINE)
+
+
+def test_the_address_of_the_repository_is_one_setting() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pages = [ROOT / name for name in ("README.md", "CITATION.cff", "docs/clusters.md")]
+    command = re.compile(r"(?:clone|deploy-workflow|repository-code:) \"?(https://[^\s\"]+)")
+    found = [command.findall(page.read_text(encoding="utf-8")) for page in pages]
+    assert found == [[project["urls"]["Repository"]]] * len(pages)

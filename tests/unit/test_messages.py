@@ -119,23 +119,16 @@ lm.tokenizers: [mine]
 lm.languages: [de]
 lm.pretraining_seeds: [2, 1]
 lm.pretrain.heads: 7
-lm.nodes: 2
-lm.pretrain.replay: notes.txt
-lm.finetune.per_gpu: 4
-studies: {enabled: false}
-scheduler: tcp://host:8786
 tokenizers: [bpe, bpe]
 probes.tasks: [mine]
 probes.tasks: [mrpc]
 figures.tokenizers: [mine]
 figures.width: narrow
 analysis.heuristics: [bpe]
-analysis.random_prunings: 9
 download_dir: [a]
 download_dir: ""
 sage:
 task_settings.stsb.metric: accuracy
-task_settings.cola.source.train.generator: x
 tokenizer_settings.sage.loss_lines: 10
 tokenizer_settings.sage_exact.seeds: 2
 tokenizer_settings.sage_unigram.initial_size: 24000
@@ -149,6 +142,16 @@ tokenizer_settings.sage_released.label: SaGe
 language_settings.tr.name: English
 domain_settings.legal.name: quora questions
 language_settings.en.source.constructed: cola
+"""
+# Keys of older versions.
+REMOVED = """\
+lm.nodes: 2
+lm.pretrain.replay: notes.txt
+lm.finetune.per_gpu: 4
+studies: {enabled: false}
+scheduler: tcp://host:8786
+analysis.random_prunings: 9
+task_settings.cola.source.train.generator: x
 """
 # The line names another.
 EXTERNAL = "tokenizers: [x], lm.enabled: false, tokenizer_settings.x.method: external"
@@ -323,9 +326,11 @@ def nested(keys: Mapping[str, Any]) -> dict[str, Any]:
     return config
 
 
-@pytest.mark.parametrize(
-    ("key", "written"), [*((row.partition(":")[0], row) for row in KEYS.splitlines()), *OTHER_KEYS]
-)
+NAMED = [(row.partition(":")[0], row) for row in KEYS.splitlines()]
+GONE = [(f"{row.partition(':')[0]}: removed", row) for row in REMOVED.splitlines()]
+
+
+@pytest.mark.parametrize(("key", "written"), [*NAMED, *GONE, *OTHER_KEYS])
 def test_a_configuration(key: str, written: str, here: Path, capsys) -> None:
     write({"a": b"", "a.txt": b"", "a.csv": b"", "a.json": b"{", "a{b}.txt": b""})
     assert plan(nested(yaml.safe_load(written))) is None

@@ -1,4 +1,4 @@
-"""Differences from BPE by all methods: what is compared, in which families, printed and drawn."""
+"""Differences from BPE by all methods: what is compared, in which families, and printed."""
 
 from __future__ import annotations
 
@@ -211,9 +211,11 @@ def line_bits(shift, orders=(2.5, 2, 1.8, 1.7, 1.6)) -> LineBits:
 PANELS = {"English": {"BPE": line_bits(0.0), "SaGe": line_bits(0.05)}}
 
 
-@pytest.fixture
-def data(tmp_path):
-    paths = {name: {label: tmp_path / f"{name}.{label}" for label in LABELS} for name in FRAMES}
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """Differences by probes and n-grams."""
+    folder = tmp_path_factory.mktemp("probes")
+    paths = {name: {label: folder / f"{name}.{label}" for label in LABELS} for name in FRAMES}
     for name, panel in FRAMES.items():
         for label, frame in panel.items():
             write_parquet(paths[name][label], frame)

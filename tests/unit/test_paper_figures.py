@@ -1,4 +1,4 @@
-"""The figures: panels, shares and ranks drawn right, files whole and of stable bytes."""
+"""The figures: bytes, colours and refusals; the reference holds what they draw."""
 
 from __future__ import annotations
 

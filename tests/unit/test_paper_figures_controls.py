@@ -1,4 +1,4 @@
-"""The figure of the main statements: what is drawn of SaGe and of its controls, and where."""
+"""The figure of the main statements: the values that it reads and refuses."""
 
 from __future__ import annotations
 

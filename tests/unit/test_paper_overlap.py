@@ -1,4 +1,4 @@
-"""Pieces pruned in common: shares by hand, how much of a choice is accounted for, the table."""
+"""Pieces pruned in common: shares by hand, how much of a choice is accounted for, the rule."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ from playground_samples import CHARACTERS, spoilt, turkish
 from reproduction.paper.playground import example_sentences, playground_data, replacements
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy
-from sagevocab.pieces import read_folder_pieces
 from sagevocab.segment import load_segmenter, read_description
 from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
 from scripts_text import SENTENCES
@@ -201,20 +200,6 @@ def test_a_language_without_sentences_of_ours_opens_with_lines_of_its_text(tmp_p
     assert [row["text"] for row in example_sentences("sl", EXAMPLES, {"sl": corpus})] == ["Kratko."]
     assert example_sentences("tr", EXAMPLES, {})[0]["text"].startswith("Evlerimizdeki")
     assert example_sentences("en", EXAMPLES, {}) == [{"name": "Table 1: ab", "text": "An ab."}]
-
-
-def test_pieces_that_tokenizers_share_are_embedded_once(folders):
-    [english, _] = data_of(folders)["languages"]
-    shared = english["pieces"].split("\n")
-    assert len(shared) == len(set(shared))
-    for spec in english["tokenizers"]:
-        pieces, end = [], 0
-        for skip, take in zip(spec["runs"][::2], spec["runs"][1::2], strict=True):
-            pieces += shared[end + skip : end + skip + take]
-            end += skip + take
-        assert pieces == read_folder_pieces(folders["en"][spec["key"]]), spec["key"]
-    bpe = next(spec for spec in english["tokenizers"] if spec["key"] == "bpe")
-    assert len(bpe["runs"]) < len(shared) / 10
 
 
 def test_other_methods_are_left_out_by_name(folders, tmp_path):

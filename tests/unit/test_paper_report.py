@@ -1,4 +1,4 @@
-"""The report page: self-contained, honest about small runs, readable without sight or script."""
+"""The report page: self-contained, escaped, readable without sight or script."""
 
 from __future__ import annotations
 

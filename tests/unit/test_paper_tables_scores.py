@@ -1,53 +1,39 @@
-"""The score tables: means, spread, the paper's numbers, and which differences are marked."""
+"""The score tables, where a run lacks what the reference run has."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import math
 
 import pytest
 
-from reproduction.paper import tables_scores as tables
-from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.tables_scores import table_scores
 from sagevocab.errors import UserError
 from table_files import markdown_rows, text_of
 
-VALUES = read_paper_values(Path(tables.__file__).parents[2] / "resources/paper_values.yaml")
-PAPER_TASKS = {task for table in VALUES["tables"].values() for task in table["sage"]}
-TASKS = [
-    {"name": "mrpc", "label": "MRPC", "metric": "f1", "constructed": False},
-    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "constructed": True},
-]
-LABELS = {"bpe": "BPE", "sage": "SaGe"}
-NO_PAPER = {"paper": {"tables": {"table_ner": {}}}, "table": "table_ner"}
-REST = {"significant": {("SaGe", "mrpc")}, "notes": ["Budget: little."]}
+TASKS = [{"name": "cola", "label": "CoLA", "metric": "matthews", "constructed": False}]
+LABELS = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
+GIVEN = {"tasks": TASKS, "labels": LABELS, "significant": {("SaGe", "cola")}}
+GIVEN |= {"paper": {"tables": {"table_ner": {}}}, "table": "table_ner", "notes": []}
 
 
-def score(task, tokenizer, seed, value, majority=0.5):
-    names = {"task": task, "tokenizer": tokenizer, "seed": seed}
-    cut = 10 if (task, tokenizer) == ("mnli", "sage") else 0
-    sizes = {"examples": 40, "train_examples": 400, "truncated_examples": cut}
-    return {**names, "value": value, "majority": majority, **sizes}
-
-
-# --- means
+def score(tokenizer: str, value: float) -> dict:
+    sizes = {"examples": 40, "train_examples": 400, "truncated_examples": 0}
+    one = {"task": "cola", "tokenizer": tokenizer, "seed": 1, "majority": 0.0}
+    return {**one, "value": value, **sizes}
 
 
 def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
-    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "constructed": False}]
-    given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
-    tables.table_scores(given, tasks=tasks, labels=LABELS, **NO_PAPER, **REST).write(**outputs)
+    values = {"bpe": -0.0123, "sage": 0.5, "sage_released": math.nan}
+    table_scores([score(*one) for one in values.items()], **GIVEN).write(**outputs)
+    assert markdown_rows(outputs) == [
+        ["BPE", "−0.0123"],
+        ["SaGe", r"0.5000\*"],
+        ["SaGe 1.0", "–"],
+        ["Most frequent answer", "0.0000"],
+    ]
     assert "One fine-tuning seed" in text_of(outputs, "md")
-    last = ["Most frequent answer", "0.0000"]
-    assert markdown_rows(outputs) == [["BPE", "−0.0123"], ["SaGe", "–"], last]
 
 
-def test_a_missing_score_is_named(outputs):
-    given = [score("mrpc", "bpe", 1, 0.5)]
-    with pytest.raises(UserError, match="scores/bpe/mnli: none"):
-        tables.table_scores(given, tasks=TASKS, labels={"bpe": "BPE"}, **NO_PAPER, **REST).write(
-            **outputs
-        )
-    assert not any(path.exists() for path in outputs.values())
-
-
-# --- budgets
+def test_a_missing_score_is_named():
+    with pytest.raises(UserError, match="scores/sage/cola: "):
+        table_scores([score("bpe", 0.5)], **GIVEN)

@@ -319,6 +319,22 @@ def fresh_code(*adapter: str) -> str:
     return code_of(*adapter)
 
 
+FIGURES = """from sagevocab.top import f
+def figure_one():
+    \"\"\"One.\"\"\"
+    return 1 + helper()
+
+def helper():
+    return 5
+
+def figure_two():
+    return 2 + figure_called()
+
+def figure_called():
+    return 7
+"""
+
+
 @pytest.mark.parametrize(
     ("edited", "reruns"),
     [
@@ -354,22 +370,6 @@ def test_an_edit_that_keeps_the_size_of_a_file_reruns(library: Path) -> None:
     edited.write_text(edited.read_text().replace("1", "2"))
     os.utime(edited, (0, 0))
     assert fresh_code("draw.py") != before
-
-
-FIGURES = """from sagevocab.top import f
-def figure_one():
-    \"\"\"One.\"\"\"
-    return 1 + helper()
-
-def helper():
-    return 5
-
-def figure_two():
-    return 2 + figure_called()
-
-def figure_called():
-    return 7
-"""
 
 
 @pytest.mark.parametrize(

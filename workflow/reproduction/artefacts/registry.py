@@ -68,7 +68,7 @@ class Artefact:
     of, besides `all` and `paper`: intrinsic, downstream, or paper for neither of these.
     caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
-    where there are languages, and tokenizers if it asks for some. legend: the tokenizers whose
+    where there are languages, and tokenizers if it selects some. legend: the tokenizers whose
     presets it names, by default `tokenizers`. notes: of a table, from a run and the note of its
     presets. memory: MB; None for a job of seconds, which runs where Snakemake does. of_models: it
     is in the reference results of language models, as all that is part of `downstream` is.

@@ -31,7 +31,7 @@ class CausalModel:
 
     characters, bits: float64[lines], of each line after the training.
     curve: a row a validation: step, seen (characters trained on), seconds (of training) and rate
-        (bits per character of the lines that every validation asks).
+        (bits per character of the lines of every validation).
     """
 
     characters: np.ndarray

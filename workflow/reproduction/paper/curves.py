@@ -1,6 +1,6 @@
 """Learning curves of the language models, as bits per character and accuracy per word.
 
-A validation asks a model for the same words of held-out lines whatever its tokenizer
+A validation predicts the same words of held-out lines whatever the tokenizer
 (`lm.heldout`). A model is given how many pieces a word is; the code of that number (`lm.floors`)
 is added to what it needs for the pieces, so that the sum is the length of a code of the words, and
 comparable between vocabularies. Curves of a language are compared only on lines of which every
@@ -35,8 +35,8 @@ from sagevocab.errors import UserError
 
 # What a curve is drawn against: columns of training_log.parquet.
 AXES = ("step", "characters", "seconds")
-_ASKED = ["line", "words", "characters"]
-_COLUMNS = ["step", *_ASKED, "nats", "right_words"]
+_PREDICTED = ["line", "words", "characters"]
+_COLUMNS = ["step", *_PREDICTED, "nats", "right_words"]
 
 
 @dataclass(frozen=True)
@@ -118,18 +118,18 @@ def read_curve(path: Files, floors: Files) -> Curve:
         UserError: one is missing or damaged, or they are not of one training.
     """
     path = Path(path)
-    asked = read_parquet(path, _COLUMNS)
+    predicted = read_parquet(path, _COLUMNS)
     log = read_parquet(path.with_name("training_log.parquet"), list(AXES)).set_index(
         "step", drop=False
     )
-    steps = np.unique(asked["step"])
-    lines = np.unique(asked["line"])
-    asked = asked.sort_values(["step", "line"])
-    if len(asked) != steps.size * lines.size or not set(steps) <= set(log.index):
+    steps = np.unique(predicted["step"])
+    lines = np.unique(predicted["line"])
+    predicted = predicted.sort_values(["step", "line"])
+    if len(predicted) != steps.size * lines.size or not set(steps) <= set(log.index):
         raise UserError(f"{path}: validations or lines are missing; delete the model and run again")
-    table = asked[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
+    table = predicted[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
     words, characters, nats, right = np.moveaxis(table, -1, 0)
-    by_line = _read_floors(floors, asked[_ASKED].head(lines.size))
+    by_line = _read_floors(floors, predicted[_PREDICTED].head(lines.size))
     return Curve(
         at=log.loc[steps, list(AXES)].astype(float).reset_index(drop=True),
         lines=lines,
@@ -143,11 +143,11 @@ def read_curve(path: Files, floors: Files) -> Curve:
     )
 
 
-def _read_floors(path: Files, asked: pd.DataFrame) -> pd.DataFrame:
+def _read_floors(path: Files, predicted: pd.DataFrame) -> pd.DataFrame:
     """Read the floors of the lines, words and characters that a model predicted."""
     names = [f"{name}_nats" for name in ("count", *FLOORS)]
-    found = read_parquet(path, [*_ASKED, *names]).sort_values("line")
-    if not np.array_equal(found[_ASKED], asked):
+    found = read_parquet(path, [*_PREDICTED, *names]).sort_values("line")
+    if not np.array_equal(found[_PREDICTED], predicted):
         raise UserError(
             f"{path}: these are not the held-out words that the model predicted; delete it and run "
             "again"
@@ -180,12 +180,12 @@ def cards_note(logs: Iterable[Files], hours: float | None) -> str:
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:
     """Return the curves on the lines of which all predicted as many words and characters."""
-    asked = [
+    predicted = [
         pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
         for curve in curves
     ]
-    common = asked[0][asked[0]["words"] > 0]
-    for other in asked[1:]:
+    common = predicted[0][predicted[0]["words"] > 0]
+    for other in predicted[1:]:
         same = other.reindex(common.index).eq(common).all(axis=1)
         common = common[same]
     return [curve.of_lines(np.isin(curve.lines, common.index)) for curve in curves]

@@ -91,7 +91,7 @@ def section(markdown: str, title: str) -> str:
     return dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "").strip()
 
 
-# --- what the template asks for
+# --- what the template looks up
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def score_difference(case: Case, *, task: str) -> Measurement:
 
 @measure(reads=MODELS)
 def score_gain(case: Case, *, task: str) -> Measurement:
-    """The same number for a claim about its size, which is no other test of the same difference."""
+    """The same number for a claim about its size, without a second test of the same difference."""
     return replace(score_difference(case, task=task), test=None, p_value=None)
 
 

@@ -49,6 +49,7 @@ from sagevocab.state import write_text
 log = logging.getLogger(__name__)
 
 _IMAGE = re.compile(r"!\[([^]]*)\]\(figures/(\w+)\.png\)")
+_SCROLLS = '<div class="scroll" role="region" aria-label="In numbers" tabindex="0"><table>'
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
@@ -234,12 +235,18 @@ def _require_portable(text: str, output: Path | str) -> None:
 
 
 def _summary(findings: Path | str) -> Markup:
-    """Return the summary of the findings as HTML; it links the figures, which stand below."""
+    """Return the summary of the findings as HTML.
+
+    It links the figures, which stand below; a table that is wide for a window scrolls by itself.
+    """
     try:
         text = Path(findings).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    return _html(_IMAGE.sub(r"[\1](#\2)", section(text, SUMMARY)))
+    html = str(_html(_IMAGE.sub(r"[\1](#\2)", section(text, SUMMARY))))
+    html = re.sub("<th( style[^>]*)?>", '<th scope="col">', html)
+    html = html.replace("<table>", _SCROLLS).replace("</table>", "</table></div>")
+    return Markup(html.replace(' style="text-align:right"', ' class="number"'))  # noqa: S704
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -335,7 +342,7 @@ def show_caption(name: str, text: str) -> Markup:
     """Return the HTML of a caption: reStructuredText of paragraphs, literals and emphasis.
 
     Raises:
-        UserError: there is no text.
+        UserError: the text is empty.
     """
     if not text.strip():
         raise UserError(

@@ -68,12 +68,12 @@ def table_differences(
         notes: sentences that end the note.
     """
     gains = printed_gains(paper["tables"])
-    asked = read_probes([Task(**task) for task in probed], seeds, probes)
+    answers = read_probes([Task(**task) for task in probed], seeds, probes)
     data = differences(
         of_causal(causal, baseline, controls, seed),
         of_heldout(curves, baseline, seed),
         of_scores(scores, [Task(**task) for task in tasks], models, gains, seed),
-        *(of_probes(one, baseline, seed) for one in asked),
+        *(of_probes(one, baseline, seed) for one in answers),
         of_ngrams(ngrams, baseline, seed),
         sizes=score_families(models, gains),
         paper=gains,
