@@ -333,7 +333,10 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             f"{key}: {path} falls back to bytes, which pieces of text cannot express; "
             "give another model, or a list of pieces"
         )
-    crossing = [piece for piece in pieces_of_model(model) if WORD_START in piece[1:]]
+    pieces = pieces_of_model(model)
+    if not any(len(piece) == 1 for piece in pieces):
+        raise UserError(f"{key}: {path} has no piece of one character; give another model")
+    crossing = [piece for piece in pieces if WORD_START in piece[1:]]
     if crossing:
         raise UserError(
             f"{key}: the piece {crossing[0]!r} of {path} crosses a space; train without such pieces"
@@ -353,6 +356,8 @@ def _parsed(data: bytes, path: str | Path) -> Model:
     try:
         model.ParseFromString(data)
     except DecodeError:
+        model.Clear()
+    if not all(isinstance(piece.piece, str) for piece in model.pieces):  # else damaged: bytes
         model.Clear()
     if not model.pieces:
         raise UserError(f"{path}: {NO_MODEL}")

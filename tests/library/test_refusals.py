@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import sentencepiece
 import tokenizers
+from sentencepiece import sentencepiece_model_pb2
 
 import sagevocab
 from sagevocab.cli import main
@@ -57,10 +58,11 @@ def line_of(call: Callable[[], object]) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with a text, and with files of other kinds."""
     monkeypatch.chdir(tmp_path)
-    rows = [{"id": 1, "text": "one"}, {"id": 2, "text": "\ud800"}, {"id": 3, "text": "\0"}]
+    rows = [{"id": 1, "text": "one"}, {"id": 2, "text": "\ud800"}]
     files = {
         "a.txt": b"first\nsecond\n",
         "a.jsonl": "".join(f"{json.dumps(row)}\n" for row in rows).encode(),
+        "nul.jsonl": json.dumps({"text": "\0"}).encode(),
         "short.jsonl": b'{"text": "a"}\n{"id": 5}\n',
         "list.json": b"[{}]",
         "latin.txt": b"caf\xe9\n",
@@ -159,6 +161,7 @@ COLUMNS = [
     ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
     ("a.jsonl", "row 2: holds half a surrogate pair", "a.jsonl", "text"),
+    ("nul.jsonl", "row 1: holds a NUL", "nul.jsonl", "text"),
     ("short.jsonl, row 2", "no column 'text'", "short.jsonl", "text"),
     ("list.json", "jq -c '.[]' list.json > list.jsonl", "list.json", "text"),
     ("quoted.tsv:2", ";", "quoted.tsv", "text"),
@@ -267,6 +270,19 @@ def test_models_of_sentencepiece_that_cannot_be_imported(words: str, here: Path)
     assert line.startswith(OWN_KEY)
     assert words in line
     assert not Path("out").exists()
+
+
+def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
+    model = sentencepiece_model_pb2.ModelProto()
+    model.trainer_spec.model_type = model.trainer_spec.UNIGRAM
+    model.pieces.add(piece="<unk>", type=model.SentencePiece.UNKNOWN)
+    without_pieces = model.SerializeToString()
+    model.pieces.add(piece="a")
+    not_utf8 = model.SerializeToString().replace(b"\x01a", b"\x01\xff")
+    for data in (without_pieces, not_utf8):
+        Path("x.model").write_bytes(data)
+        line_of(lambda: import_external(Path("x.model"), Path("out"), WORDS, CARD, OWN_KEY))
+        assert not Path("out").exists()
 
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
