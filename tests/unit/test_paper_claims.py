@@ -182,6 +182,14 @@ def test_printed_segmentations_spell_their_sentence():
         ({"target": "wide"}, "bpe_subset: key target"),
         ({"tolerence": 0.1}, "bpe_subset: key tolerence"),
         ({"where": None}, "bpe_subset: key where"),
+        ({"paper": None}, "bpe_subset: key paper"),
+        ({"target": [2, 1]}, "bpe_subset: target"),
+        ({"sign": [2, 3]}, "bpe_subset: sign"),
+        ({"paper": 0.5}, "bpe_subset: target"),
+        ({"target": None, "sign": None}, "bpe_subset: target"),
+        ({"arguments": {"windw": 5}}, "bpe_subset: .*windw"),
+        ({"paper": {"from": "tables.nosuch"}}, "bpe_subset: key paper.from"),
+        ({"premise": "nosuch"}, "bpe_subset: premise nosuch"),
     ],
 )
 def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict, message: str):
@@ -189,7 +197,7 @@ def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict,
     claim = next(c for c in document["claims"] if c["id"] == "bpe_subset")
     claim.update(edit)
     for key in [key for key, value in edit.items() if value is None]:
-        del claim[key]
+        claim.pop(key, None)
     path = tmp_path / "values.yaml"
     path.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
     with pytest.raises(UserError, match=rf"values\.yaml: claim {message}"):
