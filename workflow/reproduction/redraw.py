@@ -41,14 +41,21 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
 
 
 def rebuild_report(folder: Path, output: Path) -> None:
-    """Build the report page of `folder` in `output`, from the folder's figures and tables.
+    """Build the report page of `folder` in `output`, from the figures and tables drawn there.
+
+    Those that were not are the folder's.
 
     Raises:
         UserError: the folder lacks what the page needs.
     """
     given = read_json(folder / "frames" / REPORT)
-    figures = {name: folder / f"figures/{name}.png" for name in given["titles"]}
-    tables = {name: folder / f"tables/{name}.html" for name in given["titles"]}
+
+    def made(place: str) -> Path:
+        """Return what was drawn again, or else what was committed."""
+        return output / place if (output / place).is_file() else folder / place
+
+    figures = {name: made(f"figures/{name}.png") for name in given["titles"]}
+    tables = {name: made(f"tables/{name}.html") for name in given["titles"]}
     build_report(
         output / "report.html",
         title=f"SaGe, run {given['run']['name']}",
@@ -80,6 +87,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="of figures and tables; else all")
     arguments = parser.parse_args()
     try:
+        if arguments.output.resolve() == arguments.folder.resolve():
+            raise UserError(f"{arguments.output}: holds the reference results; name another folder")
+        if arguments.output.is_file():
+            raise UserError(f"{arguments.output}: is a file; name a folder")
         names = redraw(arguments.folder, arguments.output, arguments.names)
         has_page = not arguments.names and (arguments.folder / "frames" / REPORT).is_file()
         if has_page:
