@@ -63,8 +63,10 @@ def figure_differences(
                 for *_, last in list(shown.values())[:-1]:
                     axes.axhline(rows.index(last) + 0.5, color=GREY, linewidth=0.5)
         drawn = grid.flat[: len(panels)]
-        for axes in drawn:
+        for axes, panel in zip(drawn, panels, strict=True):
             few_round_ticks(axes)
+            if not marks.loc[marks["panel"] == panel, "more_is_better"].all():
+                axes.invert_xaxis()
         name_panels(drawn, panels)
         for axes in grid[:, 0]:
             axes.set_yticks(range(len(rows)), rows)
@@ -79,8 +81,8 @@ def _marks(
 ) -> pd.DataFrame:
     """Return a row a mark, in the order of the panels, rows and languages.
 
-    Columns: panel, unit, row, language, x, low, high, half (of the bracket), filled, group, colour
-    and marker.
+    Columns: panel, unit, row, language, x, low, high, more_is_better, half (of the bracket),
+    filled, group, colour and marker.
     """
     measures = list(dict.fromkeys(data["measure"]))
     group_of = {label: name for name, members in groups.items() for label in members}
@@ -88,7 +90,6 @@ def _marks(
     order = data[[*places]].apply(lambda column: column.map(places[column.name]))
     data = data.loc[order.sort_values([*places], kind="stable").index]
     factors = np.array([UNITS[unit][1] for unit in data["unit"]])
-    sign = factors * np.where(data["more_is_better"], 1, -1)
     languages = list(dict.fromkeys(data["language"]))
     marks = pd.DataFrame(
         {
@@ -96,9 +97,10 @@ def _marks(
             "unit": [_unit(*one) for one in zip(data["unit"], data["more_is_better"], strict=True)],
             "row": data["tokenizer"],
             "language": data["language"],
-            "x": sign * data["difference"],
-            "low": sign * data["low"],
-            "high": sign * data["high"],
+            "x": factors * data["difference"],
+            "low": factors * data["low"],
+            "high": factors * data["high"],
+            "more_is_better": data["more_is_better"],
             "half": factors * data["seen_from"],
             "filled": data["significant"].astype(bool),
             "group": data["tokenizer"].map(group_of),
@@ -143,6 +145,7 @@ def _draw_panel(axes: Axes, marks: pd.DataFrame, rows: Sequence[str]) -> None:
         if row not in set(marks["row"]):
             where = {"x": 0.5, "y": place, "transform": axes.get_yaxis_transform()}
             look = {"fontsize": 7, "color": GREY, "fontstyle": "italic"}
+            look["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
             axes.text(s="not run", ha="center", va="center", **where, **look)
     axes.set_xlabel(marks["unit"].iloc[0])
     axes.grid(visible=True, axis="x")
