@@ -12,7 +12,7 @@ from scipy import stats
 
 from claim_samples import record_of, results
 from curve_samples import BITS, FLOOR_BITS, curve, write_floors, write_model
-from readable import assert_readable
+from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES
 from reproduction.paper.causal import CausalModel
 from reproduction.paper.curves import (
@@ -138,6 +138,7 @@ def test_curves_are_means_over_seeds_minus_bpes_causal_ones_above_masked_ones(
         "thousands)",
     ]
     assert_readable(kept[0])
+    assert_nothing_is_cut(kept[0])
 
 
 def test_without_bpe_the_bits_themselves_are_drawn(panels, drawings, kept):
