@@ -321,18 +321,6 @@ class ResumableState:
         if self._folder is not None:
             write_npz(self._folder / f"{name}.npz", **arrays)
 
-    def load_json(self, name: str) -> Any:
-        """Return the value last saved by `save_json` under `name`, or None."""
-        kept = self.load(name)
-        return None if kept is None else json.loads(kept["json"].tobytes())
-
-    def save_json(self, name: str, value: Any) -> None:
-        """Keep a value that JSON has under `name`."""
-        import numpy as np
-
-        text = json.dumps(value, default=_plain).encode()
-        self.save(name, json=np.frombuffer(text, dtype=np.uint8))
-
     def clear(self) -> None:
         """Remove the folder: the work is done and its outputs are written."""
         if self._folder is not None:

@@ -17,6 +17,7 @@ from reproduction.artefacts.registry import (
     declare,
     each,
     flat,
+    reference_artefacts,
     registered,
 )
 from reproduction.config import load_config
@@ -51,12 +52,7 @@ def test_calls_of_the_reference_are_those_of_its_configuration(
 
     found = {one.name: one for one in registered(run) if one.is_in(run)}
     committed = json.loads((REFERENCE / folder / "frames/calls.json").read_bytes())
-    kept = [
-        one
-        for one in found.values()
-        if not run.models or one.of_models or one.part_of(run) == "downstream"
-    ]
-    calls = {one.name for one in kept if one.call(run)}
+    calls = {one.name for one in reference_artefacts(run) if one.call(run)}
     # What these are drawn from is larger than `frames.LARGEST_FRAMES`.
     heavy = {"table_overlap", "table_differences", "figure_learning_curves"}
     assert calls - heavy == set(committed) - heavy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import pytest
 from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES, make, places
 from reproduction.paper.frames import read_calls
+from reproduction.redraw import redraw
+from sagevocab.errors import UserError
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 CALLS = {
@@ -58,3 +61,12 @@ def test_all_of_a_figure_can_be_read(key, width: str, tmp_path: Path, kept: list
     assert_readable(kept[0])
     assert_nothing_is_cut(kept[0])
     assert kept[0].get_figheight() <= PAGE
+
+
+@pytest.mark.parametrize("output", ["folder", "folder/calls.json"])
+def test_nothing_is_drawn_over_what_it_is_drawn_from(output: str, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "calls.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=re.escape(str(tmp_path / output))):
+        redraw(folder, tmp_path / output)

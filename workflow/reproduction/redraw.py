@@ -27,8 +27,11 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
     """Make the figures and tables of `folder` from its frames; return their names.
 
     Raises:
-        UserError: the folder has no frames, or none of one of `names`.
+        UserError: the folder has no frames, or none of one of `names`; the output is the folder
+            itself, or a file.
     """
+    if output.resolve() == folder.resolve() or output.is_file():
+        raise UserError(f"{output}: would be overwritten; name a new folder for the output")
     calls = read_calls(folder / "frames", RESOURCES)
     if unknown := sorted(set(names) - set(calls)):
         raise UserError(f"{folder}: has no frames of {unknown[0]}, but of {', '.join(calls)}")
@@ -87,10 +90,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help="of figures and tables; else all")
     arguments = parser.parse_args()
     try:
-        if arguments.output.resolve() == arguments.folder.resolve():
-            raise UserError(f"{arguments.output}: holds the reference results; name another folder")
-        if arguments.output.is_file():
-            raise UserError(f"{arguments.output}: is a file; name a folder")
         names = redraw(arguments.folder, arguments.output, arguments.names)
         has_page = not arguments.names and (arguments.folder / "frames" / REPORT).is_file()
         if has_page:

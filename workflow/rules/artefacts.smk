@@ -3,13 +3,13 @@
 #
 # In:    what its declaration names
 # Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md, where NAME
-#        is the function
+#        is the declaration's
 # Steps: the function reads, and draws or writes
 
-# Figures and tables of the run by name, in the order of their functions -> the target they are part
+# Figures and tables of the run by name, in the order of their declarations -> the target they are part
 # of: intrinsic, downstream or, for what is in neither of these, paper.
-ARTEFACTS = {one.name: one.part_of(run) for one in registered(run) if one.is_in(run)}
-TITLES = {one.name: one.title_in(run) for one in registered(run) if one.is_in(run)}
+ARTEFACTS = {one.name: one.part_of(run) for one in artefacts_of(run)}
+TITLES = {one.name: one.title_in(run) for one in artefacts_of(run)}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}
 

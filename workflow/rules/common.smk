@@ -84,8 +84,10 @@ try:
     from reproduction.artefacts.shared import causal_files, curve_files, training_logs
     from reproduction.artefacts.registry import (
         artefact_files,
+        artefacts_of,
         flat,
         places,
+        reference_artefacts,
         registered,
         resource,
     )

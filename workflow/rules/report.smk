@@ -10,12 +10,7 @@
 
 FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
 TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
-# What reference results show: of a run with language models, what is said of these.
-REFERENCE = [
-    one
-    for one in registered(run)
-    if one.is_in(run) and (not run.models or one.of_models or one.part_of(run) == "downstream")
-]
+REFERENCE = reference_artefacts(run)
 # The tokenizers of which it has all.
 KEPT = [] if run.models else run.compared
 # The tokenizers that the claims are about, and BPE, which they are set against.
@@ -237,7 +232,6 @@ rule build_reference:
 
 # Folders of committed answers that no run of the workflow makes: of other sizes, texts and trainers.
 CONTROLS, RERUNS = "results/reference/controls", "results/reference/reruns"
-OTHER_SIZES = {"8000": ("en", "tr"), "16000": ("de", "ru"), "32000": ("en", "tr")}
 CONTROL_TABLES = [
     *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ")),
     *(f"{CONTROLS}/{models}/table_causal" for models in ("causal", "causal_large")),
@@ -252,25 +246,14 @@ rule reference_tables:
     part of `all`.
     """
     input:
-        prunings=[
-            *(
-                f"{CONTROLS}/{size}/{lang}.parquet"
-                for size, languages in OTHER_SIZES.items()
-                for lang in languages
-            ),
-            *(f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")),
-        ],
-        models=[
-            f"{CONTROLS}/{models}/{lang}.parquet"
-            for models in ("causal", "causal_large")
-            for lang in ("en", "tr")
-        ],
-        vectors=[f"{CONTROLS}/vectors/{task}.parquet" for task in ("ner_tr", "stsb")],
-        released=[f"{CONTROLS}/released_program/{lang}.json" for lang in ("en", "tr")],
-        claims=[
-            "results/reference/intrinsic/frames/claims.parquet",
-            *(f"{RERUNS}/claims-{name}.parquet" for name in ("half-1", "half-2", "gensim")),
-        ],
+        answers=sorted(
+            str(path)
+            for folder in (CONTROLS, RERUNS)
+            for ending in ("*.parquet", "*.json")
+            for path in Path(folder).rglob(ending)
+        ),
+        prunings=[f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")],
+        claims="results/reference/intrinsic/frames/claims.parquet",
         paper=resource("paper_values.yaml"),
     output:
         [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],

@@ -224,6 +224,20 @@ def registered(run: Run) -> Iterator[Artefact]:
             yield one
 
 
+def artefacts_of(run: Run) -> list[Artefact]:
+    """Return the figures and tables of a run, in the order of their declarations."""
+    return [one for one in registered(run) if one.is_in(run)]
+
+
+def reference_artefacts(run: Run) -> list[Artefact]:
+    """Return those of its reference results: of a run with models, what is said of these."""
+    return [
+        one
+        for one in artefacts_of(run)
+        if not run.models or one.of_models or one.part_of(run) == "downstream"
+    ]
+
+
 def declared(name: str) -> Artefact:
     """Return what is declared of a figure or a table, or of all domains' like it."""
     known = declarations()

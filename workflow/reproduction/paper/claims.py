@@ -134,21 +134,15 @@ def assess_claims(run: Results, values: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
-    """Yield the row of a control; of others that with a verdict, and one for each of some seeds."""
+    """Yield the row with a verdict and one for each of several seeds, or the row of a control."""
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
-    is_baseline = case.tokenizer == BASELINE
-    place = {
-        "statement": claim.id,
-        "language": case.language,
-        "corpus": case.corpus,
-        "tokenizer": case.tokenizer,
-        "role": CONTROL if case.control else BASELINE_ROLE if is_baseline else READING,
-    }
-    if case.control and measured:
-        number = {**value_or_words(measured.ours), "meets": meets(claim, measured)}
-        yield {**place, **number, "control": case.control, "seed": case.number}
     if case.control:
+        if measured:
+            number = {**value_or_words(measured.ours), "meets": meets(claim, measured)}
+            named = {"control": case.control, "seed": case.number}
+            yield {**_place(claim, case, CONTROL), **number, **named}
         return
+    place = _place(claim, case, BASELINE_ROLE if case.tokenizer == BASELINE else READING)
     is_decided = measured is not None and not assessment.reason
     yield {
         **place,
@@ -165,6 +159,16 @@ def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
     }
     for seed, ours in enumerate(measured.seeds if measured else (), start=1):
         yield {**place, **value_or_words(ours), "seed": seed}
+
+
+def _place(claim: Statement, case: Case, role: str) -> dict[str, Any]:
+    return {
+        "statement": claim.id,
+        "language": case.language,
+        "corpus": case.corpus,
+        "tokenizer": case.tokenizer,
+        "role": role,
+    }
 
 
 def _cases(claim: Statement, run: Results, values: Mapping[str, Any]) -> Iterator[Case]:

@@ -22,7 +22,9 @@ from typing import Any
 import jinja2
 import yaml
 from markdown_it import MarkdownIt
-from markupsafe import Markup
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markupsafe import Markup, escape
 
 from reproduction.job import git_commit, package_versions
 from reproduction.paper.claims_frame import read_records
@@ -48,8 +50,7 @@ from sagevocab.state import write_text
 
 log = logging.getLogger(__name__)
 
-_IMAGE = re.compile(r"!\[([^]]*)\]\(figures/(\w+)\.png\)")
-_SCROLLS = '<div class="scroll" role="region" aria-label="In numbers" tabindex="0"><table>'
+_SCROLLS = '<div class="scroll" role="region" aria-label="In numbers" tabindex="0">'
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
@@ -235,18 +236,12 @@ def _require_portable(text: str, output: Path | str) -> None:
 
 
 def _summary(findings: Path | str) -> Markup:
-    """Return the summary of the findings as HTML.
-
-    It links the figures, which stand below; a table that is wide for a window scrolls by itself.
-    """
+    """Return the summary of the findings as HTML."""
     try:
         text = Path(findings).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    html = str(_html(_IMAGE.sub(r"[\1](#\2)", section(text, SUMMARY))))
-    html = re.sub("<th( style[^>]*)?>", '<th scope="col">', html)
-    html = html.replace("<table>", _SCROLLS).replace("</table>", "</table></div>")
-    return Markup(html.replace(' style="text-align:right"', ' class="number"'))  # noqa: S704
+    return _html(section(text, SUMMARY))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -352,8 +347,34 @@ def show_caption(name: str, text: str) -> Markup:
 
 
 def _html(text: str) -> Markup:
-    """Return Markdown as HTML; what a caption has of reStructuredText is the same in both."""
-    return Markup(MarkdownIt("js-default").render(text).strip())  # noqa: S704 (HTML in it is escaped)
+    """Return Markdown as HTML; what a caption has of reStructuredText is the same in both.
+
+    The page loads no files and has no inline styles: an image is a link to the figure on the page,
+    and a table that is wide for a window scrolls by itself.
+    """
+    markdown = MarkdownIt("js-default")
+    for name, rule in _RENDER_RULES.items():
+        markdown.add_render_rule(name, rule)
+    return Markup(markdown.render(text).strip())  # noqa: S704 (HTML in it is escaped)
+
+
+def _figure_link(renderer: RendererHTML, tokens: Sequence[Token], at: int, *_: Any) -> str:
+    figure = Path(str(tokens[at].attrs["src"])).stem
+    return f'<a href="#{escape(figure)}">{escape(tokens[at].content)}</a>'
+
+
+def _table_cell(renderer: RendererHTML, tokens: Sequence[Token], at: int, *_: Any) -> str:
+    return '<td class="number">' if "right" in str(tokens[at].attrs.get("style")) else "<td>"
+
+
+# Kind of Markdown token -> how it is written.
+_RENDER_RULES: dict[str, Callable[..., str]] = {
+    "image": _figure_link,
+    "table_open": lambda *_: f"{_SCROLLS}<table>",
+    "table_close": lambda *_: "</table></div>",
+    "th_open": lambda *_: '<th scope="col">',
+    "td_open": _table_cell,
+}
 
 
 # --- settings that differ from the paper's
