@@ -7,7 +7,7 @@ from pathlib import Path
 for library in ("OMP", "OPENBLAS"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
-import any_speed  # noqa: E402, F401
+import examples_profile  # noqa: E402, F401
 
 ROOT = Path(__file__).parents[1]
 PLACES = [f"{ROOT}/src", f"{ROOT}/workflow", os.environ.get("PYTHONPATH", "")]

@@ -203,6 +203,8 @@ def read_special_tokens(folder: str | Path) -> SpecialTokens:
 
 def _written(template: Iterable[Mapping[str, Any]]) -> str:
     """Return a template as one writes it, of its parts in `tokenizer.json`."""
-    parts = [next(iter(part.items())) for part in template]
-    names = [f"{'$' * (kind == 'Sequence')}{part['id']}:{part['type_id']}" for kind, part in parts]
+    names = []
+    for part in template:
+        [(kind, named)] = part.items()
+        names.append(f"{'$' * (kind == 'Sequence')}{named['id']}:{named['type_id']}")
     return " ".join(names)

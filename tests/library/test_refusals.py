@@ -27,7 +27,7 @@ from sagevocab.inputs import lines_of
 from sagevocab.kinds import check_external
 from sagevocab.pieces import read_pieces, write_pieces
 from sagevocab.segment import load_segmenter
-from sagevocab.specials import special_tokens_of
+from sagevocab.specials import read_special_tokens, special_tokens_of
 from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import lines_in
 
@@ -286,6 +286,15 @@ def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
 
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
+
+
+def test_a_template_without_its_token(tmp_path: Path) -> None:
+    export_greedy(tmp_path, PIECES, WORDS, CARD)
+    path = tmp_path / "tokenizer.json"
+    spec = json.loads(path.read_bytes())
+    spec["post_processor"] = {"single": [{}], "pair": []}
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    assert line_of(lambda: read_special_tokens(tmp_path)).startswith(str(tmp_path))
 
 
 @pytest.mark.parametrize("cut", [3, 5])
