@@ -12,6 +12,10 @@ from snakemake.utils import min_version
 min_version("9.20")
 
 
+# Rules of a workflow that uses this one as a module.
+FOREIGN = {one.name for one in workflow.rules}
+
+
 report: "workflow/report/workflow.rst"
 
 
@@ -70,5 +74,8 @@ rule paper:
         artefact_files(run, ARTEFACTS),
 
 
-# After the digests of all rules were taken.
-keep_known()
+# An edit of a module reruns the rules whose scripts import it. Trainings cost days: they have a `version`
+# instead, which is raised by hand.
+for one in workflow.rules:
+    if one.name not in FOREIGN and one.script and not {"code", "version"} & {*one.params.keys()}:
+        one.set_params(code=code_of(Path(one.script).name))

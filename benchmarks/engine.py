@@ -31,7 +31,7 @@ from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
 
-from reproduction.job import git_commit
+from reproduction.manifest import git_commit
 from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.state import file_digest, fingerprint
 

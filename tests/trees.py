@@ -2,13 +2,13 @@
 
     python tests/trees.py BEFORE/results/demo AFTER/results/demo [--moved vocab/en/old=vocab/en/new]
 
-compares what two commits make. Provenance records, which name the code, are then left out; where a
-commit moves files, `--moved` says from where to where (a file, or a folder with all that is in it).
+compares what two commits make. The manifest, which names the code, is then left out; where a commit
+moves files, `--moved` says from where to where (a file, or a folder with all that is in it).
 
-Free to differ are logs; benchmarks, which a killed Snakemake may also leave out; in provenance
-records the field `run`, the commit (digests of the code must agree) and the digests of files that
-hold times; times in logs of training; claims about time; and the pages and the tables that show
-them, whose other contents are compared in `claims.json` and the `csv` files.
+Free to differ are logs; benchmarks, which a killed Snakemake may also leave out; in the manifest
+the environment (digests of the code must agree) and the digests of files that hold times; times in
+logs of training; claims about time; and the pages and the tables that show them, whose other
+contents are compared in `claims.json` and the `csv` files.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TIMED = re.compile(
     rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.(json|parquet)"
     r"|tables/table_controls\.csv"
 )
-_RECORD = ".provenance.json"
+_MANIFEST = "manifest.json"
 _TIMED_CLAIMS = ["cost_ratio", "cost_hours"]
 _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # columns
 
@@ -67,7 +67,7 @@ def digests(tree: Path) -> dict[str, str]:
 
 
 def between_commits(before: Path, after: Path, moved: Mapping[str, str]) -> list[str]:
-    """Return a line for each file but records in which what two commits made differs.
+    """Return a line for each file but the manifest in which what two commits made differs.
 
     moved: file or folder before -> its place after.
     """
@@ -80,8 +80,8 @@ def between_commits(before: Path, after: Path, moved: Mapping[str, str]) -> list
 
     one, other = digests(before), digests(after)
     return _listed(
-        {place(name): digest for name, digest in one.items() if not name.endswith(_RECORD)},
-        {name: digest for name, digest in other.items() if not name.endswith(_RECORD)},
+        {place(name): digest for name, digest in one.items() if name != _MANIFEST},
+        {name: digest for name, digest in other.items() if name != _MANIFEST},
     )
 
 
@@ -89,8 +89,8 @@ def _fixed(path: Path, name: str) -> bytes:
     """Return the part of a file that no clock wrote."""
     if _NAMES_ONLY.fullmatch(name):
         return b""
-    if name.endswith(_RECORD):
-        return _fixed_record(json.loads(path.read_bytes()))
+    if name == _MANIFEST:
+        return _fixed_manifest(json.loads(path.read_bytes()))
     if name == "claims.json":
         claims = json.loads(path.read_bytes())
         return _bytes([claim for claim in claims if not claim["timing"]])
@@ -102,17 +102,21 @@ def _fixed(path: Path, name: str) -> bytes:
     return _frame_bytes(frame[[name for name in frame if not _TIMES.fullmatch(name)]])
 
 
-def _fixed_record(record: dict) -> bytes:
-    """Return a provenance record without what tells one run from an equal one."""
-    within = re.compile(r"results/[^/]+/(.*)")
-    digests = {
-        files: {
-            path: None if (m := within.fullmatch(path)) and _TIMED.fullmatch(m[1]) else digest
-            for path, digest in record[files].items()
+def _fixed_manifest(manifest: dict) -> bytes:
+    """Return the jobs of a manifest without what tells one run from an equal one."""
+    timed = re.compile(rf"results/[^/]+/({_TIMED.pattern})")
+    jobs = {
+        name: {
+            **job,
+            "environment": None,
+            "sha256": {
+                path: None if timed.fullmatch(path) else digest
+                for path, digest in job["sha256"].items()
+            },
         }
-        for files in ("inputs", "outputs")
+        for name, job in manifest["jobs"].items()
     }
-    return _bytes({**record, **digests, "run": None, "git_commit": None})
+    return _bytes(jobs)
 
 
 def _bytes(value: object) -> bytes:

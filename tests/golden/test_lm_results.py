@@ -1,6 +1,6 @@
 """Tiny trainings come out as they did: whoever changes that raises a RESULT_VERSION.
 
-Finished models and checkpoints outlive every edit of the code (`provenance.version_of`), so a
+Finished models and checkpoints outlive every edit of the code (`lm.settings.RESULT_VERSION`), so a
 change that gives other weights must say so. Shards hold whole numbers and are compared by digest.
 Weights are float32: another processor may sum in another order, so some numbers that follow from
 all of them are compared, to four digits, and dropout, whose draws differ between processors, is
@@ -28,9 +28,13 @@ from lm_samples import TINY, make_shards, make_vocabulary, sentences
 from reproduction.lm import causal
 from reproduction.lm import finetune as finetuning
 from reproduction.lm import pretrain as pretraining
-from reproduction.lm import shards as sharding
 from reproduction.lm.model import build_model, save_model
-from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
+from reproduction.lm.settings import (
+    RESULT_VERSION,
+    CausalSettings,
+    FinetuneSettings,
+    PretrainSettings,
+)
 from reproduction.lm.tasks import Task
 from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
@@ -45,7 +49,6 @@ from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer, WordCorpus
 
 STORED = Path(__file__).with_name("lm_results.json")
-MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning, "causal": causal}
 SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})
 CAUSAL = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=48, batch=8)
 TEXTS = ["the cat sees", "a dog", "a bird sees", "the moon"] * 6
@@ -164,10 +167,10 @@ RESULTS = {
 def test_results_are_those_of_their_version(name, tmp_path):
     found, stored = RESULTS[name](tmp_path), json.loads(STORED.read_text())[name]
     renew = "PYTHONPATH=workflow/scripts:tests python tests/golden/test_lm_results.py"
-    version, module = MODULES[name].RESULT_VERSION, f"reproduction/lm/{name}.py"
-    assert version == stored["version"], f"{module} has another RESULT_VERSION; run {renew}"
+    version, module = RESULT_VERSION[name], "reproduction/lm/settings.py"
+    assert version == stored["version"], f"another RESULT_VERSION of {name}; run {renew}"
     assert found == near(stored["results"]), (
-        f"the same settings give other results. If that is meant, raise RESULT_VERSION in {module} "
+        f"the same settings give other results. If that is meant, raise it in {module} "
         f"(what is finished is then made anew) and run {renew}"
     )
 
@@ -188,7 +191,7 @@ def renew() -> None:
     for name, results_of in RESULTS.items():
         with TemporaryDirectory() as folder:
             results = results_of(Path(folder))
-        stored[name] = {"version": MODULES[name].RESULT_VERSION, "results": results}
+        stored[name] = {"version": RESULT_VERSION[name], "results": results}
     STORED.write_text(json.dumps(stored, indent=1) + "\n")
 
 

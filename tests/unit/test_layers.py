@@ -46,7 +46,7 @@ def test_a_part_of_the_pipeline_imports_itself_and_what_is_below(part: str) -> N
     used = {names[1] if names[1:] else "itself" for names in found if names[0] == "reproduction"}
     below = {"parquet", *PIPELINE[: PIPELINE.index(part) + 1]}
     assert part in used
-    assert used <= below | ({"job"} if part == "paper" else set())
+    assert used <= below | ({"manifest"} if part == "paper" else set())
 
 
 def test_the_rules_need_numpy_and_pydantic_alone() -> None:

@@ -167,7 +167,7 @@ def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_no
     assert "resuming" not in said(learning_rate=1e-4)
     assert "resuming" not in said(seed=2)
     with monkeypatch.context() as patch:
-        patch.setattr(module, "RESULT_VERSION", 0)
+        patch.setitem(module.RESULT_VERSION, "pretrain", 0)
         assert "resuming" not in said()
     assert "resuming after 5 updates" in said(micro_batch=2, checkpoint_minutes=1.0)
 

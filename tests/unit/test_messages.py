@@ -25,7 +25,6 @@ import yaml
 import zstandard
 
 from reproduction.config import load_config
-from reproduction.job import job
 from reproduction.run import Run
 from sagevocab import cli
 from sagevocab.errors import UserError
@@ -247,14 +246,6 @@ TASKS = [
     ("column 'tokens', row 1", TAGS, b'{"tokens": "a b", "ner_tags": ["O"]}\n'),
 ]
 
-# --- snakemake: a file between jobs, changed after the job that wrote it; the rule that reads it
-
-BETWEEN = [
-    ("corpus/en.txt.zst", "index_words", cut),
-    ("corpus/en.train.words.npz", "train_embeddings", flip(9)),
-    ("vocab/en/bpe_initial/pieces.txt", "train_embeddings", flip(5)),
-]
-
 # --- running the rows
 
 
@@ -363,8 +354,10 @@ class Named(SimpleNamespace):
 
 def run_refusing(rule: str, inputs: Any, outputs: Named, params: Named, **wildcards: str) -> None:
     """Run the adapter of a rule, which must refuse its input."""
+    log = Path("results/r/logs/log")
+    log.parent.mkdir(parents=True)
     made = SimpleNamespace(
-        **{"rule": rule, "input": inputs, "output": outputs, "params": params, "log": ["log"]},
+        **{"rule": rule, "input": inputs, "output": outputs, "params": params, "log": [log]},
         **{"wildcards": Named(**wildcards), "threads": 1, "config": {}},
     )
     with pytest.raises(SystemExit) as end:
@@ -384,7 +377,7 @@ def test_a_corpus(place: str, source: str, content: bytes, here: Path, capsys) -
             Named(sentences="sentences.txt.zst"),
             Named(
                 source=run.source("language_settings", "en").form,
-                **{"min_words": 3, "state_dir": None, "code": ""},
+                **{"min_words": 3, "code": ""},
             ),
             lang="en",
         )
@@ -410,21 +403,6 @@ def test_a_task(place: str, kind: str, content: bytes, here: Path, capsys) -> No
         task="mine",
     )
     assert place in said(capsys)
-
-
-@pytest.mark.parametrize(("place", "rule", "change"), BETWEEN)
-def test_a_file_between_jobs(place: str, rule: str, change: Callable, here: Path, capsys) -> None:
-    path = f"results/paper/{place}"
-    artefact = {"artefact": str(Path(path).parent)} if place.startswith("vocab/") else {}
-    writer = SimpleNamespace(
-        **{"rule": "writer", "input": [], "output": [path], "params": Named(**artefact)},
-        **{"log": ["log"], "wildcards": Named(), "threads": 1},
-    )
-    with job(writer):
-        write({path: b"what the job wrote"})
-    write({path: change})
-    run_refusing(rule, [path], Named(), Named())
-    assert f"{path}: " in said(capsys)
 
 
 def test_a_machine_without_slurm(here: Path) -> None:

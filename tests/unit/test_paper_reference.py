@@ -54,12 +54,11 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     figure, large = tmp_path / "figures/figure_x.png", tmp_path / "figures/figure_y.pdf"
     figure.write_bytes(b"png")
     large.write_bytes(b"0" * 1_000_001)
-    (tmp_path / "figures/figure_x.provenance.json").write_text("{}")
-    page = build([figure, large])
+    (tmp_path / "manifest.json").write_text("{}")
+    page = build([figure, large], results=tmp_path)
     output = tmp_path / "reference"
     files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
-    assert files == ["README.md", "claims.json", "figures/figure_x.png",
-                     "provenance/figure_x.provenance.json"]  # fmt: skip
+    assert files == ["README.md", "claims.json", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
     assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page

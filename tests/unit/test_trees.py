@@ -10,12 +10,12 @@ from trees import between_commits
 
 
 def tree(folder: Path, place: str, pieces: str, code: str) -> Path:
-    """Return a run's folder with a vocabulary and its record."""
+    """Return a run's folder with a vocabulary and its manifest."""
     path = folder / place
     path.parent.mkdir(parents=True)
     path.write_text(pieces)
-    record = f'{{"inputs": {{}}, "outputs": {{}}, "code": "{code}"}}'
-    path.with_name(f"{path.name}.provenance.json").write_text(record)
+    jobs = f'{{"train_bpe": {{"code": "{code}", "sha256": {{}}}}}}'
+    (folder / "manifest.json").write_text(f'{{"jobs": {jobs}}}')
     return folder
 
 
@@ -33,7 +33,7 @@ def tree(folder: Path, place: str, pieces: str, code: str) -> Path:
     ],
     ids=["a folder moved", "a file moved", "another byte", "no folder of that name"],
 )
-def test_two_commits_may_differ_in_records_and_places(tmp_path, pieces, moved, lines):
+def test_two_commits_may_differ_in_manifests_and_places(tmp_path, pieces, moved, lines):
     before = tree(tmp_path / "before", "vocab/en/pieces.txt", "a\nb\n", "one")
     after = tree(tmp_path / "after", "built/en/pieces.txt", pieces, "two")
     assert between_commits(before, after, moved) == lines

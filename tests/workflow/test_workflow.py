@@ -52,11 +52,10 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "claims.md",
         "findings.md",
         "report.html",
-        *(f"{name}.provenance.json" for name in ("vocab/en/sage", "models/en/sage")),
     ]
     assert [path for path in expected if not (results / path).exists()] == []
-    record = json.loads((results / "figures/figure_lengths.provenance.json").read_text())
-    assert record["rule"] == "figure_lengths" and record["inputs"]
+    jobs = json.loads((results / "manifest.json").read_text())["jobs"]
+    assert {"figure_lengths", "pretrain_model lang=en tok=sage"} <= jobs.keys()
     differences = (results / "tables/table_differences.md").read_text()
     assert "Causal transformer (bits)" in differences
     assert "Causal transformer, minus pruned at random instead (bits)" in differences
@@ -186,7 +185,7 @@ def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     folder = finished.checkout / "results/reference/lm"
     assert {path.name for path in folder.glob("[!.]*")} == {
-        *("README.md", "figures", "frames", "provenance", "tables")
+        *("README.md", "figures", "frames", "manifest.json", "tables")
     }
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert "table_differences" in tables

@@ -47,8 +47,9 @@ for group, tokenizers in COUNTED.items():
         output:
             *(
                 of_tokenizers(f"analysis/{{lang}}/{{corpus}}/{{tok}}/{name}", tokenizers)
-                for name in (*COUNTS, "summary.json")
+                for name in COUNTS
             ),
+            summaries=of_tokenizers("analysis/{lang}/{corpus}/{tok}/summary.json", tokenizers),
         log:
             result(f"logs/count_pieces/{{lang}}.{{corpus}}.{group}.log"),
         benchmark:
@@ -57,15 +58,11 @@ for group, tokenizers in COUNTED.items():
             lang=any_of(run.languages),
         conda:
             "../../envs/analyse.yaml"
-        resources:
-            mem_mb=memory(4000),
-            runtime=60,
         params:
             windows=run.config.analysis.windows,
             efficiency_lines=run.config.analysis.efficiency_lines,
             seed=run.seed,
             artefact=of_tokenizers("analysis/{lang}/{corpus}/{tok}", tokenizers),
-            code=code_of("count_pieces.py"),
         script:
             "../scripts/count_pieces.py"
 
@@ -95,7 +92,6 @@ rule measure_rankings:
     params:
         sage=lambda wildcards: sage_parameters(run, wildcards.tok),
         every=run.config.analysis.ranking_every,
-        code=code_of("measure_rankings.py"),
     script:
         "../scripts/measure_rankings.py"
 
@@ -114,14 +110,10 @@ rule measure_morphology:
         result("benchmarks/measure_morphology/{lang}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
-    resources:
-        mem_mb=memory(1000),
-        runtime=30,
     params:
         **run.word_settings,
         format=lambda wildcards: run.source("morphology", wildcards.lang).format,
         seed=run.seed,
-        code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"
 
@@ -149,7 +141,6 @@ rule measure_ngrams:
         **run.word_settings,
         sizes=run.config.analysis.ngram_lines,
         seed=run.seed,
-        code=code_of("measure_ngrams.py"),
     script:
         "../scripts/measure_ngrams.py"
 
@@ -177,8 +168,6 @@ rule train_vectors:
         word2vec={**run.section("word2vec"), "trainer": "blocks"},
         lines=run.config.probes.vector_lines,
         seeds=run.config.probes.seeds,
-        state_dir=state("vectors/{lang}/{tok}"),
-        code=code_of("train_vectors.py"),
     script:
         "../scripts/train_vectors.py"
 
@@ -201,15 +190,10 @@ rule probe_task:
         task=any_of(run.probe_tasks),
     conda:
         "../../envs/analyse.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=120,
     params:
         **run.word_settings,
         kind=lambda wildcards: run.task(wildcards.task).probe_kind,
         heldout_rows=run.config.probes.heldout_rows,
         seed=run.seed,
-        state_dir=state("probes/{lang}/{tok}/{task}"),
-        code=code_of("probe_task.py"),
     script:
         "../scripts/probe_task.py"

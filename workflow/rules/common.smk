@@ -91,10 +91,10 @@ try:
         registered,
         resource,
     )
-    from reproduction.digests import code_of, keep_known, version_of
+    from reproduction.digests import code_of
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
-    from reproduction.lm.settings import FREE
+    from reproduction.lm.settings import FREE, RESULT_VERSION
     from reproduction.retrievals import (
         dump_sample,
         failed_retrievals,
@@ -138,11 +138,6 @@ except UserError as error:
 result = run.result
 
 
-def state(path):
-    """The folder for a job's resumable progress: none of its outputs, which a failure deletes."""
-    return result(f".state/{path}")
-
-
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"
@@ -179,7 +174,8 @@ OF_MODEL = {
 def model_files(folder):
     """The files of a trained model: for transformers, and what was measured while it was trained."""
     measured = {"log": "training_log.parquet", "heldout": "heldout.parquet", "card": "README.md"}
-    return {key: result(f"{folder}/{name}") for key, name in (OF_MODEL | measured).items()}
+    files = {**OF_MODEL, "pieces": "pieces.txt", **measured}
+    return {key: result(f"{folder}/{name}") for key, name in files.items()}
 
 
 def pretrained(wildcards):

@@ -30,8 +30,6 @@ rule extract_corpus:
     params:
         source=lambda wildcards: run.source("language_settings", wildcards.lang).form,
         min_words=run.config.corpus.min_words,
-        state_dir=state("extract_corpus/{lang}"),
-        code=code_of("extract_corpus.py"),
     script:
         "../scripts/extract_corpus.py"
 
@@ -59,7 +57,6 @@ rule sample_corpus:
         heldout_lines=lambda wildcards: run.language(wildcards.lang).heldout_lines,
         shuffle=lambda wildcards: run.language(wildcards.lang).shuffle,
         seed=run.seed,
-        code=code_of("sample_corpus.py"),
     script:
         "../scripts/sample_corpus.py"
 
@@ -86,7 +83,6 @@ rule extract_domain:
         lines=lambda wildcards: run.domain(wildcards.domain).lines,
         min_words=run.config.corpus.min_words,
         seed=run.seed,
-        code=code_of("extract_domain.py"),
     script:
         "../scripts/extract_domain.py"
 
@@ -103,12 +99,8 @@ rule index_words:
         result("benchmarks/index_words/{lang}.{corpus}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=120,
     params:
         **run.word_settings,
-        code=code_of("index_words.py"),
     script:
         "../scripts/index_words.py"
 
@@ -129,14 +121,10 @@ rule prepare_task:
         result("benchmarks/prepare_task/{task}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
     params:
         splits=lambda wildcards: run.task_splits(wildcards.task),
         kind=lambda wildcards: run.task(wildcards.task).kind,
         columns=lambda wildcards: run.task(wildcards.task).columns.model_dump(),
         labels=lambda wildcards: run.task(wildcards.task).labels,
-        code=code_of("prepare_task.py"),
     script:
         "../scripts/prepare_task.py"

@@ -41,9 +41,6 @@ rule build_shards:
     conda:
         "../../envs/models.yaml"
     threads: 1
-    resources:
-        mem_mb=memory(4000),
-        runtime=120,
     params:
         sequence_length=run.config.lm.pretrain.sequence_length,
         questions={
@@ -51,8 +48,7 @@ rule build_shards:
             "rate": run.config.lm.pretrain.mask_rate,
             "seed": run.seed,
         },
-        artefact=result("shards/{lang}/{tok}"),
-        code=version_of("lm.shards"),
+        version=RESULT_VERSION["shards"],
     script:
         "../scripts/build_shards.py"
 
@@ -89,9 +85,7 @@ rule pretrain_model:
         # For the card. What depends on the output is not compared with the last run's.
         text=lambda wildcards, output: text_of(run, wildcards.lang),
         seed=run.seed,
-        state_dir=state("models/{lang}/{tok}"),
-        artefact=result("models/{lang}/{tok}"),
-        code=version_of("lm.pretrain"),
+        version=RESULT_VERSION["pretrain"],
     script:
         "../scripts/pretrain_model.py"
 
@@ -106,8 +100,6 @@ use rule pretrain_model as repeat_pretraining with:
     params:
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({run.config.run})",
         seed=lambda wildcards: int(wildcards.seed),
-        state_dir=state("studies/pretraining/{lang}/{tok}/{seed}"),
-        artefact=result("studies/pretraining/{lang}/{tok}/{seed}"),
 
 
 rule measure_floors:
@@ -125,11 +117,6 @@ rule measure_floors:
         result("benchmarks/measure_floors/{lang}.{tok}.tsv")
     conda:
         "../../envs/models.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
-    params:
-        code=code_of("measure_floors.py"),
     script:
         "../scripts/measure_floors.py"
 
@@ -159,8 +146,7 @@ rule train_causal:
         **run.word_settings,
         settings=decisive("lm.causal", "seeds", "checkpoint_minutes"),
         free=free("causal", "checkpoint_minutes"),
-        state_dir=state("causal/{lang}/{tok}/{seed}"),
-        code=version_of("lm.causal"),
+        version=RESULT_VERSION["causal"],
     script:
         "../scripts/train_causal.py"
 
@@ -196,7 +182,6 @@ rule finetune_model:
         },
         precision=run.config.lm.pretrain.precision,
         free=free("pretrain", "checkpoint_minutes"),
-        state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
-        code=version_of("lm.finetune"),
+        version=RESULT_VERSION["finetune"],
     script:
         "../scripts/finetune_model.py"

@@ -61,15 +61,11 @@ rule build_claims:
         result("benchmarks/build_claims.tsv")
     conda:
         "../../envs/paper.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
     params:
         run=claims_run(run),
         texts=texts(run),
         # For `snakemake --report`. What depends on the output is not compared with the last run's.
         caption=lambda wildcards, output: caption("build_claims"),
-        code=code_of("build_claims.py"),
     script:
         "../scripts/build_claims.py"
 
@@ -104,7 +100,6 @@ rule findings:
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
         caption=lambda wildcards, output: caption("findings"),
-        code=code_of("findings.py"),
     script:
         "../scripts/findings.py"
 
@@ -160,7 +155,6 @@ rule build_report:
         run={**report_run(run), "texts": texts(run)},
         titles=TITLES,
         captions=CAPTIONS,
-        code=code_of("build_report.py"),
     script:
         "../scripts/build_report.py"
 
@@ -225,7 +219,6 @@ rule build_reference:
         report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
         results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
-        code=code_of("build_reference.py"),
     script:
         "../scripts/build_reference.py"
 
@@ -263,9 +256,5 @@ rule reference_tables:
     localrule: True
     conda:
         "../../envs/paper.yaml"
-    params:
-        # Its record lies among the run's results, not among the committed ones.
-        artefact=result("reference_tables"),
-        code=code_of("reference_tables.py"),
     script:
         "../scripts/reference_tables.py"

@@ -32,7 +32,6 @@ rule retrieve_corpus:
         **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
         sample=lambda wildcards: dump_sample(run, wildcards.lang),
         seed=run.seed,
-        code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
 
@@ -56,7 +55,6 @@ rule retrieve_morphemes:
     params:
         **retrieved(lambda wildcards: run.source("morphology", wildcards.lang)),
         seed=run.seed,
-        code=code_of("retrieve_source.py"),
     script:
         "../scripts/retrieve_source.py"
 

@@ -42,8 +42,6 @@ rule train_bpe:
         key="vocabulary.final_size",
         training={key: getattr(run.config.vocabulary, key) for key in OF_SENTENCEPIECE},
         words=run.word_settings,
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("train_bpe.py"),
     script:
         "../scripts/train_bpe.py"
 
@@ -61,7 +59,6 @@ use rule train_bpe as train_bpe_initial with:
     params:
         size=lambda wildcards: int(wildcards.size[1:] or run.config.vocabulary.initial_size),
         key="vocabulary.initial_size",
-        artefact=result("vocab/{lang}/bpe_initial{size}"),
 
 
 rule export_bpe_merges:
@@ -82,8 +79,6 @@ rule export_bpe_merges:
     params:
         segmentation="merges",
         words=run.word_settings,
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("export_bpe_merges.py"),
     script:
         "../scripts/export_bpe_merges.py"
 
@@ -114,7 +109,6 @@ use rule train_unigram as train_unigram_initial with:
     params:
         size=run.config.vocabulary.initial_size,
         key="vocabulary.initial_size",
-        artefact=result("vocab/{lang}/unigram_initial"),
 
 
 use rule export_bpe_merges as export_unigram_greedy with:
@@ -158,8 +152,6 @@ rule prune_control:
         pruning=lambda wildcards: control_parameters(run, wildcards.tok),
         seed=seed_of,
         words=run.word_settings,
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("prune_control.py"),
     script:
         "../scripts/prune_control.py"
 
@@ -186,8 +178,6 @@ rule train_wordpiece:
         size=run.config.vocabulary.final_size,
         character_coverage=run.config.vocabulary.character_coverage,
         words=run.word_settings,
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("train_wordpiece.py"),
     script:
         "../scripts/train_wordpiece.py"
 
@@ -210,8 +200,6 @@ rule import_tokenizer:
     params:
         path=lambda wildcards: run.tokenizer(wildcards.tok).path_in(wildcards.lang),
         words=run.word_settings,
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("import_tokenizer.py"),
     script:
         "../scripts/import_tokenizer.py"
 
@@ -244,9 +232,6 @@ rule train_embeddings:
         contexts=lambda wildcards: wildcards.contexts.removeprefix(".") or "real",
         word2vec=run.section("word2vec"),
         seed=lambda wildcards: int(wildcards.seed),
-        state_dir=state("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}"),
-        artefact=result("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz"),
-        code=code_of("train_embeddings.py"),
     script:
         "../scripts/train_embeddings.py"
 
@@ -280,9 +265,6 @@ rule build_sage:
         sage=lambda wildcards: sage_parameters(run, wildcards.tok),
         word2vec=run.section("word2vec"),
         words=run.word_settings,
-        state_dir=state("sage/{lang}/{tok}"),
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("build_sage.py"),
     script:
         "../scripts/build_sage.py"
 
@@ -303,7 +285,5 @@ rule write_cards:
         "../../envs/vocabulary.yaml"
     params:
         cards=[card(run, *pair) for pair in itertools.product(run.languages, run.tokenizers)],
-        artefact=result("vocab/cards"),
-        code=code_of("write_cards.py"),
     script:
         "../scripts/write_cards.py"

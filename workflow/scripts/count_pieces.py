@@ -13,7 +13,8 @@ from sagevocab.words import WordCorpus
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     corpus = WordCorpus.load(inputs.words)
-    for tokenizer, folder in zip(inputs.tokenizers, map(Path, params.artefact), strict=True):
+    folders = [Path(summary).parent for summary in snakemake.output.summaries]
+    for tokenizer, folder in zip(inputs.tokenizers, folders, strict=True):
         segmenter = load_segmenter(Path(tokenizer).parent)
         counts = count_corpus(corpus, segmenter, params.windows, threads=snakemake.threads)
         write_counts(counts, folder)

@@ -1,5 +1,7 @@
 """Adapter of the rules export_bpe_merges and export_unigram_greedy."""
 
+from pathlib import Path
+
 from reproduction.job import job
 from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
 from sagevocab.export import WordSettings, export_greedy, export_merges
@@ -7,8 +9,8 @@ from sagevocab.export import WordSettings, export_greedy, export_merges
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     model = read_model(snakemake.input.model)
-    pieces = pieces_of_model(model)
+    pieces, folder = pieces_of_model(model), Path(snakemake.output.pieces).parent
     if params.segmentation == "merges":
-        export_merges(params.artefact, pieces, merges_of_model(model), words)
+        export_merges(folder, pieces, merges_of_model(model), words)
     else:
-        export_greedy(params.artefact, pieces, words)
+        export_greedy(folder, pieces, words)

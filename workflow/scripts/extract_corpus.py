@@ -4,7 +4,7 @@ from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import read_form, source_errors
 from reproduction.job import job
 
-with job(snakemake):
+with job(snakemake) as progress:
     files, form = read_form(snakemake.params.source, snakemake.input.source)
     with source_errors(form):
         extract_lines(
@@ -16,6 +16,6 @@ with job(snakemake):
                 min_words=snakemake.params.min_words,
             ),
             threads=snakemake.threads,
-            state_dir=snakemake.params.state_dir,
+            state_dir=progress,
             code=snakemake.params.code,
         )

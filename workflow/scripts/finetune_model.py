@@ -10,13 +10,13 @@ with lasting_imports():
     from reproduction.lm.gpus import reserve_gpus
     from reproduction.lm.tasks import Task
 
-with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
+with job(snakemake) as progress, task_errors(snakemake.wildcards.task):
     free = snakemake.params.free
     gpus = min(free["gpus"], 1)
     reserve_gpus(gpus)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
-    facts["trained_on"] = finetune(
+    finetune(
         Path(snakemake.input.weights).parent,
         snakemake.input.train,
         snakemake.input.validation,
@@ -30,6 +30,6 @@ with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
         precision=snakemake.params.precision,
         threads=snakemake.threads,
         gpus=gpus,
-        state_dir=snakemake.params.state_dir,
+        state_dir=progress,
         checkpoint_minutes=free["checkpoint_minutes"],
     )

@@ -1,10 +1,12 @@
 """Adapter of rule import_tokenizer."""
 
+from pathlib import Path
+
 from reproduction.job import job
 from sagevocab.export import WordSettings
 from sagevocab.foreign import import_external
 
 with job(snakemake):
-    params = snakemake.params
+    params, folder = snakemake.params, Path(snakemake.output.pieces).parent
     key = f"tokenizer_settings.{snakemake.wildcards.tok}.path"
-    import_external(params.path, params.artefact, WordSettings(**params.words), None, key)
+    import_external(params.path, folder, WordSettings(**params.words), None, key)

@@ -11,12 +11,12 @@ with lasting_imports():
     from reproduction.lm.settings import PretrainSettings
     from reproduction.lm.torchrun import pretrain_together
 
-with job(snakemake) as facts:
+with job(snakemake) as progress:
     free = dict(snakemake.params.free)
     gpus = free.pop("gpus")
     reserve_gpus(gpus)
     processes = max(1, gpus)
-    facts["trained_on"] = pretrain_together(
+    pretrain_together(
         processes,
         shards=Path(snakemake.input.shards).parent,
         vocabulary=Path(snakemake.input.tokenizer).parent,
@@ -24,7 +24,7 @@ with job(snakemake) as facts:
         settings=PretrainSettings(**snakemake.params.settings, **free),
         name=snakemake.params.name,
         seed=snakemake.params.seed,
-        state_dir=snakemake.params.state_dir,
+        state_dir=progress,
         threads=max(1, snakemake.threads // processes),
         gpus=gpus,
         corpus=describe_source(retrieved_source(**snakemake.params.text)),

@@ -8,7 +8,7 @@ from reproduction.parquet import write_parquet
 from sagevocab.segment import load_segmenter
 from sagevocab.state import ResumableState, fingerprint, read_npz
 
-with job(snakemake):
+with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params
     drawn = {"heldout_rows": params.heldout_rows, "seed": params.seed}
     words = {"normalization": params.normalization, "max_word_chars": params.max_word_chars}
@@ -19,6 +19,6 @@ with job(snakemake):
         load_segmenter(Path(inputs.tokenizer).parent),
         {seed: matrix for path in inputs.vectors for seed, matrix in read_npz(path).items()},
         **words,
-        state=ResumableState(params.state_dir, of_all),
+        state=ResumableState(progress, of_all),
     )
     write_parquet(snakemake.output.answers, answers)

@@ -1,5 +1,7 @@
 """Adapter of rule prune_control."""
 
+from pathlib import Path
+
 from reproduction.controls import SCORES, prune_lowest, prune_random
 from reproduction.job import job
 from reproduction.parquet import write_columns
@@ -18,5 +20,5 @@ with job(snakemake):
         merges = [merges_of_model(read_model(inputs.model))] if swallowed else []
         scores = SCORES[params.method](WordCorpus.load(inputs.words), pieces, *merges)
         left, pruned = prune_lowest(pieces, size, scores, params.pruning["prune_batch"])
-    export_greedy(params.artefact, left, WordSettings(**params.words))
+    export_greedy(Path(snakemake.output.pieces).parent, left, WordSettings(**params.words))
     write_columns(snakemake.output.ablations, pruned)

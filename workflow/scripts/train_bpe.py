@@ -1,5 +1,7 @@
 """Adapter of the rules train_bpe, train_bpe_initial and train_unigram."""
 
+from pathlib import Path
+
 from reproduction.job import job
 from sagevocab.bpe import (
     TrainingSettings,
@@ -15,11 +17,12 @@ from sagevocab.words import WordCorpus
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     settings, path = TrainingSettings(**params.training), snakemake.output.model
+    folder = Path(path).parent
     train = {"bpe": train_bpe, "unigram": train_unigram}[params.method]
     train(WordCorpus.load(snakemake.input.words), params.size, path, settings, params.key)
     model = read_model(path)
     if params.method == "bpe":
-        export_greedy(params.artefact, pieces_of_model(model), words)
+        export_greedy(folder, pieces_of_model(model), words)
     else:
         pieces, scores = pieces_of_model(model), scores_of_model(model)
-        export_unigram(params.artefact, pieces, scores, words)
+        export_unigram(folder, pieces, scores, words)

@@ -12,12 +12,12 @@ with lasting_imports():
     from sagevocab.text import read_lines
     from sagevocab.words import Normalizer, WordCorpus
 
-with job(snakemake) as facts:
+with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params
     gpus = min(params.free["gpus"], 1)
     reserve_gpus(gpus)
     normalizer = Normalizer(params.normalization)
-    facts["trained_on"] = train_causal(
+    train_causal(
         WordCorpus.load(inputs.words),
         WordCorpus.from_lines(read_lines(inputs.heldout), normalizer, params.max_word_chars),
         load_segmenter(Path(inputs.tokenizer).parent),
@@ -26,5 +26,5 @@ with job(snakemake) as facts:
         seed=int(snakemake.wildcards.seed),
         threads=snakemake.threads,
         gpus=gpus,
-        state_dir=params.state_dir,
+        state_dir=progress,
     )

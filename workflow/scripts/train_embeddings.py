@@ -8,7 +8,7 @@ from sagevocab.sage import SageSettings, initial_embeddings
 from sagevocab.segment import GreedySegmenter, MergeSegmenter
 from sagevocab.words import WordCorpus
 
-with job(snakemake):
+with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
     segmenter = GreedySegmenter(pieces)
@@ -16,5 +16,5 @@ with job(snakemake):
         segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
     sage = SageSettings(contexts=params.contexts, seed=params.seed)
     word2vec = Word2VecSettings(**params.word2vec, seed=params.seed).on(snakemake.threads)
-    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, params.state_dir)
+    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
     embeddings.save(snakemake.output.embeddings)

@@ -9,7 +9,7 @@ from sagevocab.settings import Word2VecSettings
 from sagevocab.state import write_npz
 from sagevocab.words import WordCorpus
 
-with job(snakemake):
+with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params
     vectors = train_vectors(
         WordCorpus.load(inputs.words),
@@ -17,6 +17,6 @@ with job(snakemake):
         Word2VecSettings(**params.word2vec).on(snakemake.threads),
         params.seeds,
         lines=params.lines,
-        state_dir=params.state_dir,
+        state_dir=progress,
     )
     write_npz(snakemake.output.vectors, **vectors)

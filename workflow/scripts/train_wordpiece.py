@@ -1,5 +1,7 @@
 """Adapter of rule train_wordpiece."""
 
+from pathlib import Path
+
 from reproduction.job import job
 from reproduction.wordpiece import train_wordpiece
 from sagevocab.export import WordSettings, export_greedy
@@ -9,4 +11,4 @@ with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     corpus, key = WordCorpus.load(snakemake.input.words), "vocabulary.final_size"
     pieces = train_wordpiece(corpus, params.size, params.character_coverage, key)
-    export_greedy(params.artefact, pieces, words)
+    export_greedy(Path(snakemake.output.pieces).parent, pieces, words)

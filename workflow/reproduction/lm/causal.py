@@ -28,7 +28,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments
 
 from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, CodedLines, code_of_lines
 from reproduction.lm.loss import nats_of
-from reproduction.lm.settings import BudgetSchedule, CausalSettings
+from reproduction.lm.settings import RESULT_VERSION, BudgetSchedule, CausalSettings
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     Batch,
@@ -45,8 +45,6 @@ from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
-# Raise this when the same settings, text and seed give other weights than before.
-RESULT_VERSION = 2
 # Rows at once, and symbols of such rows on a GPU, which is faster with more; a CPU is not. Logits
 # and their gradients take some 10 bytes for each symbol and piece: with 16,000 pieces at most 5 GB.
 ROWS, SYMBOLS_ON_GPU = 16, 2**15
@@ -183,7 +181,7 @@ def train_causal(
     asked = code_of_lines(heldout, segmenter)
     decisive = {k: v for k, v in vars(settings).items() if k not in ("checkpoint_minutes", "seeds")}
     streams = (part.stream.tobytes() for part in (lines, asked))
-    mark = fingerprint(decisive, seed, RESULT_VERSION, *streams)
+    mark = fingerprint(decisive, seed, RESULT_VERSION["causal"], *streams)
     arguments = training_arguments(
         Path(state_dir) / mark[:16],
         settings.precision,

@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from reproduction.lm.model import WEIGHTS, longest_input
-from reproduction.lm.settings import FinetuneSettings
+from reproduction.lm.settings import RESULT_VERSION, FinetuneSettings
 from reproduction.lm.tasks import (
     OUTSIDE,
     TRUNCATED,
@@ -53,9 +53,6 @@ from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, write_json
 
 log = logging.getLogger(__name__)
-
-# Raise this when the same settings, model, rows and seed give other predictions or scores.
-RESULT_VERSION = 1
 
 
 class Finetuner(ExactTrainer):
@@ -175,7 +172,7 @@ def finetune(
     body = load_model(folder, task, tags, settings)
     files = folder / WEIGHTS, folder / "tokenizer.json", Path(train), Path(validation)
     decisive = {key: value for key, value in vars(settings).items() if key != "seeds"}
-    mark = fingerprint(asdict(task), decisive, seed, precision, *files, RESULT_VERSION)
+    mark = fingerprint(asdict(task), decisive, seed, precision, *files, RESULT_VERSION["finetune"])
     arguments = training_arguments(
         Path(state_dir) / mark[:16],
         precision,

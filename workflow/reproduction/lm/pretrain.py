@@ -27,7 +27,7 @@ from reproduction.lm.loss import nats_of
 from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
 from reproduction.lm.scoring import SUMMARY, score_words, summarise_words
-from reproduction.lm.settings import FREE, PretrainSettings
+from reproduction.lm.settings import FREE, RESULT_VERSION, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
 from reproduction.lm.tokenizer import TextEncoder, load_encoder
 from reproduction.lm.training import (
@@ -47,10 +47,6 @@ from sagevocab.errors import UserError
 from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_text
 
 log = logging.getLogger(__name__)
-
-# Raise this when the same settings, text and seed give other weights than before, in whatever
-# module the reason stands: finished models are then trained anew, and checkpoints not resumed.
-RESULT_VERSION = 1
 
 
 class Pretrainer(BudgetTrainer):
@@ -209,7 +205,7 @@ def _mark(settings: PretrainSettings, seed: int, shards: Path, vocabulary: Path)
     """
     decisive = {key: value for key, value in vars(settings).items() if key not in FREE}
     files = shards / "train.npy", shards / HELDOUT, vocabulary / "tokenizer.json"
-    return fingerprint(decisive, seed, *files, RESULT_VERSION)
+    return fingerprint(decisive, seed, *files, RESULT_VERSION["pretrain"])
 
 
 def _open_rows(folder: Path, encoder: TextEncoder, settings: PretrainSettings) -> Shard:

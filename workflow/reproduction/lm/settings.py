@@ -25,6 +25,9 @@ from sagevocab.fields import (
     settings,
 )
 
+# Raise one when the same settings, data and seed give another result, in whatever module
+# the reason stands: what is finished is then made anew, and checkpoints are not resumed.
+RESULT_VERSION = {"shards": 1, "pretrain": 1, "finetune": 1, "causal": 2}
 # Keys that change speed and memory: a run may be resumed with other values of them, and a finished
 # model needs no other training for them.
 FREE = ("checkpoint_minutes", "micro_batch", "validation_batch", "compile")

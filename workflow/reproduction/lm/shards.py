@@ -28,9 +28,6 @@ from sagevocab.text import read_lines
 
 log = logging.getLogger(__name__)
 
-# Raise this when the same text and tokenizer give other rows or questions: shards are then made
-# and models trained anew.
-RESULT_VERSION = 1
 LINES_AT_ONCE = 4096
 REPORT_EVERY = 100 * LINES_AT_ONCE
 

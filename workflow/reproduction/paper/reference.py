@@ -1,6 +1,6 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Tables, figures, their provenance records and the measurements that they are drawn from, and a page
+Tables, figures, the measurements that they are drawn from, the manifest of the run, and a page
 (workflow/report/reference.md.jinja) that describes the texts of the run and its settings that are
 not the paper's; of vocabularies also claims, findings, the compared tokenizers and what each seed
 pruned. Texts are left out.
@@ -22,7 +22,7 @@ import pyarrow
 import pyarrow.parquet
 import yaml
 
-from reproduction.job import git_commit, package_versions, record_beside
+from reproduction.manifest import commits_of, git_commit, package_versions
 from reproduction.paper.formats import listed
 from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
@@ -61,7 +61,7 @@ def build_reference(
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
 ) -> None:
-    """Copy `files` and their provenance records into the folder `output`, and write its page.
+    """Copy `files` and the run's manifest into the folder `output`, and write its page.
 
     Args:
         output: the folder; one that is there is replaced.
@@ -93,9 +93,11 @@ def build_reference(
         raise UserError(
             f"reference: {names} are constructed tasks; reference results are of real ones"
         )
-    output = Path(output)
+    output, manifest = Path(output), Path(results) / "manifest.json"
     with atomic_folder(output, replace=True) as folder:
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
+        if manifest.is_file():
+            shutil.copyfile(manifest, folder / manifest.name)
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
@@ -115,7 +117,7 @@ def build_reference(
             differences=list(differences(run, read_paper_values(paper))),
             changes=changes,
             settings=_settings(run),
-            made={what: _commits(found) for what, found in (made or {}).items()},
+            made={what: commits_of(found, manifest) for what, found in (made or {}).items()},
             left=left,
             heavy=heavy,
         )
@@ -127,7 +129,7 @@ def build_reference(
 
 
 def _copy(file: Path, output: Path) -> bool:
-    """Copy a file with its provenance record, if it is small enough; return whether it was."""
+    """Copy a file if it is small enough; return whether it was."""
     if not file.is_file():
         raise UserError(f"{file}: is missing; make the run whole first")
     if file.stat().st_size > LARGEST_FILE:
@@ -135,11 +137,6 @@ def _copy(file: Path, output: Path) -> bool:
     folder = output / (file.parent.name if file.parent.name in ("figures", "tables") else "")
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, folder / file.name)
-    record = record_beside(file)
-    if record.is_file():
-        records = output / "provenance"
-        records.mkdir(exist_ok=True)
-        shutil.copyfile(record, records / record.name)
     return True
 
 
@@ -200,12 +197,6 @@ def _verdicts(
         tokenizer_title(name, run): count_verdicts([r for r in claims if r["tokenizer"] == name])
         for name in tokenizers
     }
-
-
-def _commits(files: Sequence[Path | str]) -> list[str]:
-    """Return the commits that made files, by their provenance records."""
-    found = {read_json(record_beside(Path(file)))["git_commit"] for file in files}
-    return [commit or "unknown" for commit in sorted(found)]
 
 
 def _row_count(path: Path | str) -> int:

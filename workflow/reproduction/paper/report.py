@@ -26,7 +26,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from reproduction.job import git_commit, package_versions
+from reproduction.manifest import git_commit, package_versions
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
