@@ -85,6 +85,38 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def hang_up(self) -> None:
         self.close_connection = True
 
+    def drip(self) -> None:
+        """Announce everything and send a hundred bytes, one by one."""
+        self.reply(200, self.server.content, self.server.validators, share=0)
+        for byte in self.server.content[:100]:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            time.sleep(0.001)
+
+    def chunks(self, body: bytes) -> None:
+        """Send a body in one chunk that announces twice as much, and hang up."""
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"%x\r\n" % (2 * len(body)) + body)
+        self.hang_up()
+
+    def storage(self) -> None:
+        """Send elsewhere, where the address is valid no more."""
+        if self.path.startswith("/signed"):
+            self.reply(403, b"<Error><Code>AccessDenied</Code></Error>")
+        else:
+            port = self.server.server_port
+            where = {"Location": f"http://localhost:{port}/signed?X-Amz-Signature=abc"}
+            self.server.faults.insert(0, "expired signature")
+            self.reply(302, b"", where)
+
+    def star(self) -> None:
+        """Send a rest without saying how long the whole is."""
+        content, start = self.server.content, self.start()
+        span = {"Content-Range": f"bytes {start}-{len(content) - 1}/*"}
+        self.reply(206, content[start:], self.server.validators | span)
+
     def change(self) -> None:
         """The file changes, and the server does not look at If-Range."""
         self.server.content = self.server.changed
@@ -113,6 +145,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.hang_up()
 
 
+def page(status: int) -> Callable[[Handler], None]:
+    return lambda handler: handler.reply(status, PAGE, {"Content-Type": "text/html"})
+
+
 def later(status: int, wait: str) -> Callable[[Handler], None]:
     return lambda handler: handler.reply(status, b"later", {"Retry-After": wait})
 
@@ -134,7 +170,20 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "short, with a wrong length": lambda handler: handler.reply(200, handler.server.content[:999]),
     "whole, without a length": lambda handler: handler.without_length(handler.server.content),
     "empty": lambda handler: handler.reply(200, b""),
-    "web page": lambda handler: handler.reply(200, PAGE, {"Content-Type": "text/html"}),
+    "web page": page(200),
+    "202": page(202),
+    "204": lambda handler: handler.reply(204, b""),
+    "400": page(400),
+    "421": page(421),
+    "500": page(500),
+    "504": page(504),
+    "SlowDown": lambda handler: handler.reply(503, b"<Error><Code>SlowDown</Code></Error>"),
+    "redirects to itself": lambda handler: handler.reply(302, b"", {"Location": handler.path}),
+    "expired signature": Handler.storage,
+    "a byte every half second": Handler.drip,
+    "chunks, cut": lambda handler: handler.chunks(handler.server.content[:999]),
+    "damaged": lambda handler: handler.reply(200, bytes(len(handler.server.content))),
+    "whole, as a part of a file of unknown size": Handler.star,
     "gzip, though nobody asked": Handler.encoded,
     "gzip, though nobody asked, and cut": Handler.encoded_and_cut,
     "206 that says no bytes": lambda handler: handler.rest(message=False),
@@ -150,42 +199,35 @@ class HubHandler(Handler):
     It has `server.files` at `server.commit`; those in `server.damaged` come so once.
     """
 
-    def do_HEAD(self) -> None:  # noqa: N802
-        self.do_GET()
-
     def answer(self) -> None:
         server, path = self.server, urllib.parse.unquote(self.path.split("?")[0])
-        api, resolve = (
-            f"/api/datasets/{server.repo}",
-            f"/datasets/{server.repo}/resolve/{server.commit}/",
-        )
+        resolve = f"/datasets/{server.repo}/resolve/{server.commit}/"
         name = path.removeprefix(resolve)
         fault = server.faults.pop(0) if server.faults else "none"
         if fault != "none":
             FAULTS[fault](self)
-        elif path.startswith(f"{api}/revision/"):
-            files = [{"rfilename": name} for name in server.files]
+        elif path.startswith(f"/api/datasets/{server.repo}/revision/"):
+            files = [self.listed(name) for name in server.files]
             about = {"id": server.repo, "sha": server.commit, "siblings": files}
             self.reply(200, json.dumps(about).encode())
-        elif path == f"{api}/tree/{server.commit}":
-            self.reply(200, json.dumps([self.listed(name) for name in server.files]).encode())
         elif path.startswith(resolve) and name in server.files:
-            etag = {"ETag": f'"{self.sha256(name)}"', "X-Repo-Commit": server.commit}
             content = server.files[name]
-            if self.command == "GET" and name in server.damaged:
+            if name in server.damaged:
                 server.damaged.remove(name)
                 content = bytes(len(content))
-            self.reply(200, content, etag)
+            self.reply(200, content)
         else:
-            self.reply(404, b"{}")
-
-    def sha256(self, name: str) -> str:
-        return self.server.sha256 or hashlib.sha256(self.server.files[name]).hexdigest()
+            self.reply(404, b"{}", {"X-Error-Code": "RepoNotFound"})
 
     def listed(self, name: str) -> dict:
-        size = len(self.server.files[name])
-        large = {"oid": self.sha256(name), "size": size, "pointerSize": 1}
-        return {"type": "file", "path": name, "oid": "0" * 40, "size": size, "lfs": large}
+        content = self.server.files[name]
+        said = {"rfilename": name, "size": len(content)}
+        if name.endswith(".md"):  # small ones are in git
+            return said | {
+                "blobId": hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+            }
+        digest = self.server.sha256 or hashlib.sha256(content).hexdigest()
+        return said | {"blobId": "0" * 40, "lfs": {"sha256": digest, "size": len(content)}}
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -1,39 +1,37 @@
-"""Files of a data set on the Hugging Face hub, by the hub's own client, with its checksums.
+"""Files of a data set on the Hugging Face hub: those that the hub lists, with its checksums.
 
-They stay in `download_dir`. `HF_ENDPOINT` names another server, `HF_TOKEN` is sent. What the client
-has in its own cache serves where the hub can't be reached or `HF_HUB_OFFLINE` is set.
+The list of a commit and its files stay in `download_dir`, where they serve without the hub.
+`HF_ENDPOINT` names another server, `HF_TOKEN` is sent, `HF_HUB_OFFLINE` asks no server.
 """
 
 from __future__ import annotations
 
-import glob
+import json
 import logging
-import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-import huggingface_hub
 import huggingface_hub.constants as constants
 import numpy as np
-from huggingface_hub.errors import CachedRepoTreeNotFoundError, EntryNotFoundError, HTTPError
-from huggingface_hub.utils import disable_progress_bars
-from huggingface_hub.utils.logging import set_verbosity_error
+from huggingface_hub import get_token
 
 from reproduction.data.download import (
-    PassingError,
-    RefusedError,
+    Expected,
+    ForbiddenError,
     UnavailableError,
-    answered,
-    check_status,
-    disk_errors,
-    failure,
-    patiently,
+    cache_name,
+    download,
+    make_readable,
+    unreadable,
 )
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path, scratch_folder
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-T = TypeVar("T")
+_COMMIT = re.compile("[0-9a-f]{40}")
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,14 @@ class HubFiles:
     total: int
 
 
+@dataclass(frozen=True)
+class _Listing:
+    """The files of a data set that are wanted, by name, and their commit."""
+
+    commit: str
+    files: dict[str, Expected]
+
+
 def hub_url(hub: HubSet) -> str:
     """Return the page of a hub data set, for people."""
     return f"{constants.ENDPOINT}/datasets/{hub.repo}"
@@ -67,161 +73,134 @@ def hub_url(hub: HubSet) -> str:
 def hub_files(source: Hub, cache_dir: Path, part: Sample | None = None) -> HubFiles:
     """Bring the files of a hub data set to this machine.
 
-    part: how much of them is wanted; they come in a seeded order until they are enough. None for
-    all.
+    Args:
+        source: the data set, and a pattern of the names of its files.
+        cache_dir: keeps finished and partial downloads.
+        part: how much is wanted; files come in a seeded order until they are enough. None for all.
 
     Raises:
-        UnavailableError: the hub has no such data set, revision or file, or never what it lists.
-        UserError: it can't be reached, and neither cache has the files.
+        UnavailableError: the hub has no such data set, revision or file.
+        UserError: it can't be reached and the cache lacks a file, or it gives other data.
     """
-    disable_progress_bars()
-    set_verbosity_error()  # its warnings have signed addresses in them
-    if "REQUESTS_CA_BUNDLE" in os.environ:  # the client reads another name
-        os.environ.setdefault("SSL_CERT_FILE", os.environ["REQUESTS_CA_BUNDLE"])
-    if not constants.HF_HUB_OFFLINE:
-        try:
-            return _from_hub(source, cache_dir, part)
-        except UserError as error:
-            problem = error
-    else:
-        problem = UserError(
-            f"{hub_url(source.hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks "
-            f"revision {source.hub.revision}; unset it, or {source.advice}"
-        )
-    for cache in (cache_dir, Path(constants.HF_HUB_CACHE)):
-        if found := _from_cache(source, cache, part):
-            log.warning("%s; taken from %s", problem, cache)
-            return found
-    raise problem
-
-
-def _from_hub(source: Hub, cache_dir: Path, part: Sample | None) -> HubFiles:
-    """Bring files from the hub; what an earlier download finished is not fetched again."""
-    hub, advice = source.hub, source.advice
-    url = hub_url(hub)
-    with disk_errors(cache_dir, "make room or set `download_dir`"):
-        folder = _ask(url, advice, lambda: _snapshot(hub, [], cache_dir))
-    names = _names(hub, folder, cache_dir)
-    if not names:
-        # The client keeps a commit's list of files for ever.
-        shutil.rmtree(folder.parents[1] / "trees", ignore_errors=True)
-        raise UnavailableError(f"{url}: revision {hub.revision} has no file {hub.files}; {advice}")
-    log.info("%s: revision %s is commit %s", url, hub.revision, folder.name)
-
-    def bring(some: Sequence[str]) -> None:
-        with disk_errors(cache_dir, "make room or set `download_dir`"):
-            for _ in range(2):
-                wrong = _ask(url, advice, lambda: _download(hub, folder.name, some, cache_dir))
-                if not wrong:
-                    return
-                log.warning("%s: %s", url, wrong[0])
-        raise UnavailableError(f"{url}: {wrong[0]}; {advice}")
-
-    return _taken(source, part, folder, names, bring)
-
-
-def _from_cache(source: Hub, cache_dir: Path, part: Sample | None) -> HubFiles | None:
-    """Return the files if a cache of the hub's client has all of them, or all that are drawn."""
-    wanted = [source.hub.files] if part is None else []
-    with suppress(EntryNotFoundError, FileNotFoundError):
-        folder = _snapshot(source.hub, wanted, cache_dir, local_files_only=True)
-        names = _names(source.hub, folder, cache_dir)
-        total = re.search(r"-of-(\d+)\b", names[0]) if names else None
-        if names and (total is None or int(total[1]) == len(names)):
-            return _taken(source, part, folder, names, lambda some: os.stat(folder / some[0]))
-    return None
-
-
-def _names(hub: HubSet, folder: Path, cache_dir: Path) -> list[str]:
-    """Return which files of a snapshot are wanted; of one without a list, those that are there."""
-    where = {"repo_type": "dataset", "revision": folder.name, "cache_dir": cache_dir}
-    try:
-        names = [file.path for file in huggingface_hub.get_cached_repo_tree(hub.repo, **where)]
-    except CachedRepoTreeNotFoundError:
-        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
-    return sorted(name for name in names if fnmatchcase(name, hub.files))
-
-
-def _taken(
-    source: Hub,
-    part: Sample | None,
-    folder: Path,
-    names: Sequence[str],
-    bring: Callable[[Sequence[str]], Any],
-) -> HubFiles:
-    """Bring files to a snapshot's folder: all, or in a seeded order until they are enough."""
-    chosen = list(names)
+    listing = _listing(source, cache_dir)
+    names = list(listing.files)
     if part is None:
-        bring(names)
-    else:
-        chosen, is_enough = [], part.count(source)
-        for number in np.random.default_rng(part.settings.seed).permutation(len(names)):
-            chosen.append(names[number])
-            bring(chosen[-1:])
-            tell(f"{names[number]}: the {len(chosen)}. of {len(names)} files")
-            if is_enough(folder / chosen[-1]):
-                break
-    return HubFiles(folder.name, [folder / name for name in sorted(chosen)], len(names))
+        paths = [_file(source, listing, name, cache_dir) for name in names]
+        return HubFiles(listing.commit, paths, len(names))
+    drawn, is_enough = {}, part.count(source)
+    for number in np.random.default_rng(part.settings.seed).permutation(len(names)):
+        path = _file(source, listing, names[number], cache_dir)
+        drawn[number] = path
+        tell(f"{names[number]}: the {len(drawn)}. of {len(names)} files")
+        if is_enough(path):
+            break
+    return HubFiles(listing.commit, [drawn[number] for number in sorted(drawn)], len(names))
 
 
-# --- the hub's client, with our patience and errors
+def _file(source: Hub, listing: _Listing, name: str, cache_dir: Path) -> Path:
+    """Bring a file to the cache, unless it is there."""
+    url = f"{hub_url(source.hub)}/resolve/{listing.commit}/{quote(name)}"
+    if constants.HF_HUB_OFFLINE and not (cache_dir / cache_name(url)).exists():
+        raise _offline(source, cache_dir, name)
+    return _fetch(source, url, cache_dir, listing.files[name])
 
 
-def _snapshot(hub: HubSet, patterns: Sequence[str], cache_dir: Path, **options: Any) -> Path:
-    """Bring files that match a pattern to a cache of the hub's client; return their snapshot."""
-    options = {"repo_type": "dataset", "revision": hub.revision, "cache_dir": cache_dir, **options}
-    found = huggingface_hub.snapshot_download(hub.repo, allow_patterns=patterns, **options)
-    return Path(cache_dir, *Path(found).parts[-3:])  # relative, as the cache may be
+def _listing(source: Hub, cache_dir: Path) -> _Listing:
+    """Return which files the hub says a revision has; as once kept, where it can't be asked."""
+    hub = source.hub
+    address = f"{constants.ENDPOINT}/api/datasets/{hub.repo}/revision"
+    url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
+    kept = cache_dir / cache_name(url)
+    if constants.HF_HUB_OFFLINE:
+        if not kept.exists():
+            raise _offline(source, cache_dir, f"the list of revision {hub.revision}")
+        return _read_listing(source, kept)
+    if _COMMIT.fullmatch(hub.revision) and kept.exists():  # a commit never changes
+        with suppress(UserError):
+            return _read_listing(source, kept)
+    with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
+        try:
+            path = _fetch(source, url, Path(folder))
+        except (UnavailableError, ForbiddenError):
+            raise
+        except UserError as error:
+            if not kept.exists():
+                raise
+            log.warning("%s; its files are those of %s", error, kept)
+            return _read_listing(source, kept)
+        listing = _read_listing(source, path)
+        try:
+            with atomic_path(kept) as copy:
+                shutil.copyfile(path, copy)
+                make_readable(copy)
+        except OSError as error:
+            log.warning("%s: cannot be written (%s)", kept, error.strerror)
+    return listing
 
 
-def _download(hub: HubSet, commit: str, names: Sequence[str], cache_dir: Path) -> list[str]:
-    """Bring files to the cache, and return what is wrong with them; what is wrong is deleted."""
-    folder = _snapshot(hub, [glob.escape(name) for name in names], cache_dir, revision=commit)
-    verify = huggingface_hub.HfApi().verify_repo_checksums
-    where = {"repo_type": "dataset", "revision": commit, "cache_dir": cache_dir}
-    found = verify(hub.repo, **where).mismatches
-    wrong = [one for one in found if one["path"] in names]
-    for one in wrong:
-        (folder / one["path"]).resolve().unlink(missing_ok=True)
-    return [
-        f"{one['path']} has {one['algorithm']} {one['actual']} instead of {one['expected']}"
-        for one in wrong
-    ]
+def _offline(source: Hub, cache_dir: Path, what: str) -> UserError:
+    return UserError(
+        f"{hub_url(source.hub)}: HF_HUB_OFFLINE is set, and {cache_dir} lacks {what}; unset it, or "
+        f"{source.advice}"
+    )
 
 
-def _ask(url: str, advice: str, attempt: Callable[[], T]) -> T:
-    """Return what the hub's client gives, asked again while that may help.
+def _read_listing(source: Hub, path: Path) -> _Listing:
+    """Read what the hub says of a revision.
 
     Raises:
-        UnavailableError: the hub does not have it.
-        UserError: it can't be reached, is busy, or does not give it to us.
+        UnavailableError: no file has such a name.
+        UserError: the list can't be read, or lacks files that the names of others count.
     """
+    hub, url = source.hub, hub_url(source.hub)
     try:
-        return patiently(url, lambda: _once(url, attempt))
-    except RefusedError as error:
-        if error.forbidden:
-            advice += "; if it is gated, accept its terms there and set HF_TOKEN; it may be renamed"
-        raise failure({url: error}, advice) from error
+        said = json.loads(path.read_bytes())
+        files = {one["rfilename"]: _expected(one) for one in said["siblings"]}
+        commit = _COMMIT.fullmatch(said["sha"])[0]
+    except OSError as error:
+        raise unreadable(path, error) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            f"{url}: gives something else than a list of its files; run again later, or "
+            f"{source.advice}"
+        ) from error
+    wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
+    if not wanted:
+        raise UnavailableError(
+            f"{url}: revision {hub.revision} has no file {hub.files}; {source.advice}"
+        )
+    _check_is_whole(wanted, f"{url}: revision {hub.revision}", source.advice)
+    log.info("%s: revision %s is commit %s", url, hub.revision, commit)
+    return _Listing(commit, wanted)
 
 
-def _once(url: str, attempt: Callable[[], T]) -> T:
+def _expected(said: dict[str, Any]) -> Expected:
+    """Return what the hub says of a file: large ones have a SHA-256, others git's checksum."""
+    if large := said.get("lfs"):
+        return Expected(large["size"], {"sha256": large["sha256"]})
+    return Expected(said["size"], {"git": said["blobId"]})
+
+
+def _check_is_whole(names: Iterable[str], where: str, advice: str) -> None:
+    """Refuse a list that lacks files which its own names count, as in `train-00003-of-00041`."""
+    counted = (re.match(r"(.*?)\d+-of-0*(\d+)\b", name) for name in names)
+    for (start, total), found in Counter(one.groups() for one in counted if one).items():
+        if found != int(total):
+            raise UserError(f"{where} lists {found} of the {total} files {start}*; {advice}")
+
+
+def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected | None = None) -> Path:
+    """Bring a file of the hub to a folder, with the user's token."""
+    token = get_token()
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    where = {"cache_dir": cache_dir, "advice": source.advice}
     try:
-        return attempt()
-    except (HTTPError, EntryNotFoundError) as error:
-        response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
-        if response is None:
-            raise PassingError("no connection") from error
-        check_status(url, response.status_code, response.reason_phrase, response.headers)
-        raise PassingError(_first_line(error)) from error
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        if getattr(error, "errno", None):  # the disk's
-            raise
-        answered(url)
-        raise PassingError(f"gives something else ({_first_line(error)})") from error
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+        return download([url], expected=expected, headers=headers, **where).path
+    except ForbiddenError as error:
+        raise ForbiddenError(
+            f"{error}; if {hub_url(source.hub)} is gated, accept its terms there and set HF_TOKEN; "
+            "it may be renamed"
+        ) from error
 
 
 def join_rows(

@@ -1,0 +1,319 @@
+"""Data sets of the Hugging Face hub, from a stand-in that speaks its protocol."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import http.server
+import json
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import huggingface_hub.constants as constants
+import pandas as pd
+import pytest
+
+from fault_server import FAULTS, HubHandler, Running
+from reproduction.data import download, hub
+from reproduction.data.extract import ExtractionSettings
+from reproduction.data.sources import Hub, Source, retrieve
+from reproduction.data.streams import Sample
+from sagevocab.errors import UserError
+
+COMMIT = "a" * 40
+REPO = "someone/words"
+ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
+WHERE = {"repo": REPO, "revision": "refs/convert/parquet", "files": "tr/train/*.parquet"}
+
+
+@functools.cache
+def served() -> dict[str, bytes]:
+    """What the hub has: rows in two files, and another file."""
+    parts = {f"tr/train/{n:04d}.parquet": rows for n, rows in enumerate((ROWS[:13], ROWS[13:]))}
+    return {name: rows.to_parquet() for name, rows in parts.items()} | {"README.md": b"words"}
+
+
+@pytest.fixture
+def site(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(hub, "get_token", lambda: "hf_secret")
+    with Running(HubHandler) as server:
+        server.repo, server.sha256, server.commit = REPO, None, COMMIT
+        server.files = dict(served())
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        yield server
+
+
+@pytest.fixture
+def offline(monkeypatch):
+    """Switch the network off."""
+    return lambda: monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+def words(hub: dict | None = None, **fields) -> Hub:
+    return Hub(key="x.source", name="words", hub=WHERE | (hub or {}), **fields)
+
+
+def get(source: Source, folder: Path, part: Sample | None = None, seed: int = 1) -> dict:
+    description, cache = folder / "out.source.json", folder / "cache"
+    retrieve(source, folder / "out", description, cache_dir=cache, seed=seed, part=part)
+    return json.loads(description.read_text())
+
+
+def rows(folder: Path) -> pd.DataFrame:
+    return pd.read_parquet(folder / "out")
+
+
+def test_several_files_of_the_hub_become_one_table(site, tmp_path) -> None:
+    seen = get(words(), tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+    assert seen["origin"] == f"{site.url}/datasets/{REPO}"
+    assert (seen["commit"], seen["hub"]) == (COMMIT, WHERE)
+    assert seen["sha256"] == hashlib.sha256((tmp_path / "out").read_bytes()).hexdigest()
+    assert "refs%2Fconvert%2Fparquet" in site.requests[0][0]
+    assert not any("README" in path for path, _ in site.requests)
+
+
+def test_one_file_of_the_hub_stays_as_it_is(site, tmp_path) -> None:
+    for name in ("tr/train/0001.parquet", "README.md"):  # one large, one that is in git
+        seen = get(words({"files": name}), tmp_path)
+        assert (tmp_path / "out").read_bytes() == site.files[name]
+        assert seen["cached"].startswith(str(tmp_path / "cache"))
+        assert os.path.samefile(seen["cached"], tmp_path / "out")  # not twice on the disk
+        assert not (tmp_path / "out").is_symlink()
+
+
+def test_shares_of_the_rows_are_disjoint_in_order_and_their_seeds(site, tmp_path) -> None:
+    ids = []
+    for share, seed in (([0.0, 0.9], 1), ([0.9, 1.0], 1), ([0.9, 1.0], 2)):
+        get(words(share=share), tmp_path, seed=seed)
+        ids.append(rows(tmp_path)["id"].tolist())
+    assert [len(part) for part in ids] == [18, 2, 2]
+    assert sorted(ids[0] + ids[1]) == list(range(20))
+    assert ids[1] != ids[2]
+    assert all(part == sorted(part) for part in ids)
+
+
+def test_only_tables_of_parquet_are_joined_or_shared(site, tmp_path) -> None:
+    for fields in ({}, {"share": [0.0, 0.9]}):
+        with pytest.raises(UserError, match=r"words of datasets\.yaml: .*jsonl"):
+            get(words(format="jsonl", **fields), tmp_path)
+
+
+def test_only_as_many_files_come_as_the_lines_need(site, tmp_path) -> None:
+    texts = [f"Text {n} begins here. It has {n} ends, and {m}." for n in range(8) for m in range(9)]
+    site.files = {
+        f"data/{start}.parquet": pd.DataFrame({"text": texts[start::8]}).to_parquet()
+        for start in range(8)
+    }
+    table = words({"files": "data/*"}, column="text", sentences=True, clean=True)
+    seen, found = {}, {}
+    for cache, seed, lines in [("a", 1, 20), ("b", 1, 20), ("c", 2, 20), ("d", 1, None)]:
+        part = lines and Sample(lines, ExtractionSettings(language="en", seed=seed))
+        seen[cache] = get(table, tmp_path / cache, part, seed)
+        found[cache] = rows(tmp_path / cache)["text"].tolist()
+    assert found["a"] == found["b"] != found["c"]
+    assert seen["a"]["sha256"] == seen["b"]["sha256"]
+    assert seen["a"]["parts"] == "2 of 8 files"
+    assert len(found["a"]) == 18
+    for some in found.values():  # files follow one another by their names
+        places = [texts.index(text) % 8 for text in some]
+        assert places == sorted(places)
+    assert sorted(found["d"]) == sorted(texts)
+    assert "parts" not in seen["d"]
+
+
+# --- faults
+
+# What the hub does -> what a user reads if it never does anything else.
+REASONS = {
+    "401": "HTTP 401 Unauthorized",
+    "403": "HTTP 403 Forbidden",
+    "404": "HTTP 404 Not Found",
+    "429": "HTTP 429 Too Many Requests",
+    "500": "HTTP 500 ",
+    "503": "HTTP 503 Service Unavailable",
+    "hangs up without an answer": "the connection was cut|no connection",
+    "chunks, cut": "the connection was cut",
+    "short, with a wrong length": "instead of|something else than a list",
+    "empty": "instead of|something else than a list",
+    "damaged": "instead of|something else than a list",
+    "web page": "gives a web page|instead of",
+    "redirects to itself": "redirects without end",
+    "expired signature": "HTTP 403 Forbidden from the storage behind it",
+    "odd list": "instead of|something else than a list",
+    "half a list": "instead of|lists 1 of the 2 files",
+}
+
+
+@pytest.fixture(autouse=True)
+def odd_lists(monkeypatch) -> None:
+    half = {"rfilename": "tr/train/0001-of-2.parquet", "size": 5, "blobId": "0" * 40}
+    lists = {"odd list": {"sha": "a"}, "half a list": {"sha": COMMIT, "siblings": [half]}}
+    for name, said in lists.items():
+        body = json.dumps(said).encode()
+        monkeypatch.setitem(FAULTS, name, lambda handler, body=body: handler.reply(200, body))
+
+
+@pytest.mark.parametrize("good", [0, 1, 2], ids=["list", "first file", "second file"])
+@pytest.mark.parametrize("fault", REASONS)
+def test_a_fault_of_the_hub_is_one_line_until_it_is_mended(site, tmp_path, fault, good) -> None:
+    site.content = bytes(9)
+    site.faults = ["none"] * good + [fault] * 99
+    with pytest.raises(UserError, match=REASONS[fault]) as caught:
+        get(words(), tmp_path)
+    line = str(caught.value)
+    assert "\n" not in line and "set `x.source.path` to a local copy" in line
+    assert "Signature" not in line and "secret" not in line
+    assert isinstance(caught.value, download.UnavailableError) == (fault == "404")
+    assert ("accept its terms there and set HF_TOKEN" in line) == (fault in ("401", "403"))
+    assert not (tmp_path / "out").exists()
+    site.faults = []
+    assert get(words(), tmp_path)["commit"] == COMMIT
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+
+
+@pytest.mark.parametrize("good", [0, 1, 2], ids=["list", "first file", "second file"])
+@pytest.mark.parametrize("fault", sorted({*REASONS} - {"odd list", "half a list"}))
+def test_one_fault_of_the_hub_changes_nothing(site, tmp_path, fault, good) -> None:
+    site.content = bytes(9)
+    site.faults = ["none"] * good + [fault]
+    try:
+        get(words(), tmp_path)
+    except UserError as error:  # a list has no checksum
+        assert good == 0 and "something else than a list" in str(error)
+        get(words(), tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        (
+            {"repo": "someone/else"},
+            r"someone%2Felse|someone/else/.*HTTP 404 Not Found, RepoNotFound",
+        ),
+        ({"files": "en/*"}, r"words: revision refs/convert/parquet has no file en/\*; set `x"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_one_line(site, tmp_path, fields, message) -> None:
+    with pytest.raises(download.UnavailableError, match=message):
+        get(words(fields), tmp_path)
+
+
+def test_a_file_must_have_the_checksum_that_the_hub_lists(site, tmp_path) -> None:
+    site.sha256 = "0" * 64
+    with pytest.raises(UserError, match=f"instead of {'0' * 64}"):
+        get(words(), tmp_path)
+
+
+def test_a_file_that_came_damaged_is_fetched_again(site, tmp_path) -> None:
+    site.damaged = ["tr/train/0001.parquet"]
+    get(words(), tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+    assert site.damaged == []
+
+
+def test_a_list_that_lacks_files_which_its_names_count_is_refused(site, tmp_path) -> None:
+    files = {f"tr/train/x-0000{n}-of-00002.parquet": served()["README.md"] for n in range(2)}
+    site.files = dict(list(files.items())[:1])
+    with pytest.raises(UserError, match="parquet lists 1 of the 2 files tr/train/x-"):
+        get(words(), tmp_path)
+
+
+# --- what is kept, and who shares it
+
+
+def test_a_branch_that_moved_gives_the_new_files(site, tmp_path) -> None:
+    get(words(), tmp_path)
+    site.commit = "b" * 40
+    assert get(words(), tmp_path)["commit"] == "b" * 40
+
+
+def test_the_list_of_a_commit_is_not_fetched_again(site, tmp_path) -> None:
+    get(words({"revision": COMMIT}), tmp_path)
+    count = len(site.requests)
+    get(words({"revision": COMMIT}), tmp_path)
+    assert len(site.requests) == count
+    for list_of_it in (tmp_path / "cache").glob(f"*-{COMMIT}"):
+        list_of_it.write_text("{")  # damaged
+    assert get(words({"revision": COMMIT}), tmp_path)["commit"] == COMMIT
+    assert len(site.requests) == count + 1
+
+
+@pytest.mark.parametrize("how", ["unreachable", "offline"])
+def test_what_was_downloaded_serves_without_the_hub(site, tmp_path, offline, how) -> None:
+    get(words(), tmp_path)
+    if how == "offline":
+        offline()
+    site.faults = ["hangs up without an answer"] * 99
+    (tmp_path / "out").unlink()
+    get(words(), tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+    reason = "HF_HUB_OFFLINE is set" if how == "offline" else "run again later"
+    with pytest.raises(UserError, match=reason):
+        get(words({"repo": "someone/else"}), tmp_path)
+    (file,) = (tmp_path / "cache").glob("*-0001.parquet")
+    file.unlink()
+    with pytest.raises(UserError, match=reason):  # never a part
+        get(words(), tmp_path)
+
+
+# What the first person took, and what the second wants of the same folder.
+TAKEN = {
+    "one file": {"files": "tr/train/0000.parquet"},
+    "all": {},
+    "another set": {"files": "README.md"},
+}
+
+
+@pytest.mark.parametrize("network", ["online", "offline"])
+@pytest.mark.parametrize("second", TAKEN)
+@pytest.mark.parametrize("first", TAKEN)
+@pytest.mark.parametrize("readable", [True, False])
+def test_two_people_get_the_whole_set_or_an_error(
+    site, tmp_path, offline, first, second, network, readable, monkeypatch
+) -> None:
+    """Root reads everything, so what the first keeps to themselves is played."""
+    (tmp_path / "cache").mkdir(mode=0o750)
+    before = os.umask(0o077)
+    try:
+        get(words(TAKEN[first]), tmp_path)
+    finally:
+        os.umask(before)
+    kept = [*(tmp_path / "cache").iterdir()]
+    assert all(stat.S_IMODE(path.stat().st_mode) & 0o040 for path in kept)
+    alone = tmp_path / "alone"
+    get(words(TAKEN[second]), alone)
+    if network == "offline":
+        offline()
+    if not readable:
+        refuse_to_read(monkeypatch, kept)
+    (tmp_path / "out").unlink()
+    try:
+        get(words(TAKEN[second]), tmp_path)
+    except UserError as error:
+        assert network == "offline" or not readable
+        assert "HF_HUB_OFFLINE is set" in str(error) or "its owner can make it" in str(error)
+        assert not (tmp_path / "out").exists()
+        assert not readable or first != second
+    else:
+        assert (tmp_path / "out").read_bytes() == (alone / "out").read_bytes()
+
+
+def refuse_to_read(monkeypatch, kept: list[Path]) -> None:
+    """Let nobody read some files."""
+    open_path, read_bytes = Path.open, Path.read_bytes
+
+    def guarded(function):
+        def read(path, *arguments, **options):
+            if path in kept and "w" not in "".join(map(str, arguments)):
+                raise PermissionError(13, "Permission denied", str(path))
+            return function(path, *arguments, **options)
+
+        return read
+
+    monkeypatch.setattr(Path, "open", guarded(open_path))
+    monkeypatch.setattr(Path, "read_bytes", guarded(read_bytes))
