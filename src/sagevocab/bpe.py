@@ -326,12 +326,10 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             own.
     """
     model = read_model(path)
-    if model.trainer_spec.model_type not in (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM):
-        raise UserError(f"{key}: {path} is neither a BPE nor a UnigramLM model; give one of these")
-    if any(piece.type == piece.BYTE for piece in model.pieces):
+    if reason := _unlike_pieces(model):
         raise UserError(
-            f"{key}: {path} falls back to bytes, which pieces of text cannot express; "
-            "give another model, or a list of pieces"
+            f"{key}: {path} {reason}; train it without, or give its Hugging Face folder or a list "
+            "of pieces"
         )
     pieces = pieces_of_model(model)
     if not any(len(piece) == 1 for piece in pieces):
@@ -351,6 +349,37 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
     )
 
 
+def _unlike_pieces(model: Model) -> str | None:
+    """Say which option of a sentencepiece model pieces cannot express; None if there is none."""
+    training, normalizer = model.trainer_spec, model.normalizer_spec
+    types = {piece.type for piece in model.pieces}
+    found = {
+        "is neither a BPE nor a UnigramLM model": training.model_type
+        not in (training.BPE, training.UNIGRAM),
+        "falls back to bytes (byte_fallback)": Model.SentencePiece.BYTE in types,
+        "has user-defined symbols, which no other piece may cross": (
+            Model.SentencePiece.USER_DEFINED in types
+        ),
+        "has unused pieces": Model.SentencePiece.UNUSED in types,
+        "marks the end of words, not their start (treat_whitespace_as_suffix)": (
+            training.treat_whitespace_as_suffix
+        ),
+        "does not mark the first word of a text (add_dummy_prefix=False)": (
+            not normalizer.add_dummy_prefix
+        ),
+        "keeps runs of spaces (remove_extra_whitespaces=False)": (
+            not normalizer.remove_extra_whitespaces
+        ),
+        "does not write spaces as ▁ (escape_whitespaces=False)": (
+            not normalizer.escape_whitespaces
+        ),
+        "has a rule that changes decoded text (denormalization_rule_tsv)": bool(
+            model.denormalizer_spec.precompiled_charsmap
+        ),
+    }
+    return next((reason for reason, is_so in found.items() if is_so), None)
+
+
 def _parsed(data: bytes, path: str | Path) -> Model:
     model = Model()
     try:
@@ -365,7 +394,6 @@ def _parsed(data: bytes, path: str | Path) -> Model:
 
 
 _SPECIALS = (Model.SentencePiece.UNKNOWN, Model.SentencePiece.CONTROL)
-_SYMBOLS = (*_SPECIALS, Model.SentencePiece.USER_DEFINED)
 
 
 def _own_pieces(model: Model) -> list[Model.SentencePiece]:
@@ -383,8 +411,8 @@ def scores_of_model(model: Model) -> list[float]:
 
 
 def special_tokens_of_model(model: Model) -> SpecialTokens:
-    """Return the unknown, control and user-defined symbols, in id order; nothing around a text."""
-    tokens = tuple(piece.piece for piece in model.pieces if piece.type in _SYMBOLS)
+    """Return the unknown and control symbols, in id order; nothing goes around a text."""
+    tokens = tuple(piece.piece for piece in model.pieces if piece.type in _SPECIALS)
     numbers, spec = range(len(model.pieces)), model.trainer_spec
     by_id = {
         role: model.pieces[number].piece

@@ -43,6 +43,7 @@ from sagevocab.kinds import FORMATS, kind_of, path_of, require_tokenizer
 from sagevocab.lists import listed_pieces
 from sagevocab.pieces import is_own_folder, read_folder_pieces, write_pieces
 from sagevocab.settings import WordSettings
+from sagevocab.spm import export_model, tokenizer_of_model
 from sagevocab.state import atomic_folder, path_text, write_text
 
 # --- import
@@ -135,7 +136,7 @@ def as_own_folder(source: Any, words: WordSettings) -> Iterator[Path]:
 def load(path: str | Path) -> Encoder:
     """Load a tokenizer: a folder of this project or of Hugging Face, a `.model`, a list of pieces.
 
-    A model or a list gets the ids that `sagevocab export` gives it.
+    A model keeps its ids; a list gets the ids that `sagevocab export` gives it.
 
     Raises:
         UserError: it is none of these.
@@ -148,6 +149,9 @@ def load(path: str | Path) -> Encoder:
     if kind_of(path) == "hub":
         _check_own(path)
         return Encoder(load_hub(path, "tokenizer"), path)
+    require_tokenizer(path)
+    if kind_of(path) == "model":
+        return Encoder(tokenizer_of_model(path, "tokenizer")[0], path)
     with as_own_folder(path, WordSettings()) as folder:
         return Encoder(load_hub(folder, "tokenizer"), path)
 
@@ -189,7 +193,10 @@ def convert(
         _check_own(path)
         card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
         with disk_errors(output), atomic_folder(output, replace=force) as folder:
-            import_external(path, folder, words, card, "tokenizer")
+            if path.suffix == ".model" and path.is_file():
+                export_model(path, folder, "tokenizer")
+            else:
+                import_external(path, folder, words, card, "tokenizer")
         return
     if output.is_dir() or (output.exists() and not force):
         raise is_there(output)

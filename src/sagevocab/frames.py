@@ -162,7 +162,7 @@ class WordFrame(Frame):
     ) -> Tokenizer:
         """Return a tokenizer of `model`; steps: what splits a word before the model sees it."""
         tokenizer = Tokenizer(model)
-        tokenizer.normalizer = _normalizer(self.words.normalization)
+        tokenizer.normalizer = sentencepiece_normalizer(self.words.normalization)
         # "first": the opening word of a text gets a `▁`; every other has one of the space before.
         opening = pre_tokenizers.Metaspace(
             replacement=WORD_START, prepend_scheme="first", split=True
@@ -199,7 +199,7 @@ def add_special_tokens(tokenizer: Tokenizer, specials: SpecialTokens) -> None:
         )
 
 
-def _normalizer(rule: str) -> normalizers.Normalizer:
+def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
     """Return `words.Normalizer`, except that it keeps one space that opens the text.
 
     The text may follow a special token; the pre-tokenizer makes a `▁` of the space.

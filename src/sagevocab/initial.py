@@ -220,17 +220,12 @@ def _read_folder(
 def _read_model(
     path: Path, words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
-    """Read a sentencepiece model; its control and user-defined symbols are special tokens."""
+    """Read a sentencepiece model; its control symbols are special tokens."""
     model, rule = open_model(path, "initial")
     _refuse(words, ("normalization",), path)
     own = special_tokens_of_model(model)
     frame = WordFrame(WordSettings(rule, **words), specials or own)
-    symbols = set(own.tokens)
-    pieces = [piece for piece in pieces_of_model(model) if piece not in symbols]
-    merges = _merges(model)
-    if merges is not None:
-        merges = [(a, b) for a, b in merges if symbols.isdisjoint((a, b, a + b))]
-    return InitialVocabulary(with_characters(pieces, path), merges, frame)
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
 
 
 def _merges(model: Model) -> list[tuple[str, str]] | None:

@@ -33,6 +33,7 @@ NO_MODEL = (
     "of pieces, let its name end in .txt"
 )
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
@@ -134,11 +135,18 @@ def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:
     """Encode texts with a Hugging Face tokenizer, without special tokens.
 
     Raises:
-        UserError: it cannot: one without an unknown token has none for some character.
+        UserError: it cannot: one without an unknown token has none for some character, or a text
+            holds half a surrogate pair.
     """
     try:
         return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
     except Exception as error:  # the library raises nothing more specific
+        for text in texts:
+            if half := _HALF_PAIR.search(text):
+                raise UserError(
+                    f"text: holds half a surrogate pair at position {half.start() + 1}; decode it "
+                    "anew, or give text.encode('utf-8', 'replace').decode()"
+                ) from error
         raise UserError(
             f"tokenizer: cannot segment this text ({error}); give one with an unknown token"
         ) from error
@@ -170,9 +178,14 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 
 def is_own_folder(folder: str | Path) -> bool:
-    """Return whether this project wrote the tokenizer in `folder`."""
+    """Return whether this project wrote the tokenizer in `folder`, and no other program since.
+
+    `save_pretrained` of `transformers` carries the entry `sagevocab` on and leaves `pieces.txt`
+    out: the tokens may be others now, so that is a folder of Hugging Face like any other.
+    """
     path = Path(folder) / "tokenizer_config.json"
-    return path.is_file() and b'"sagevocab"' in path.read_bytes()
+    has_entry = path.is_file() and b'"sagevocab"' in path.read_bytes()
+    return has_entry and (Path(folder) / "pieces.txt").exists()
 
 
 def read_folder_pieces(folder: str | Path) -> list[str]:

@@ -19,6 +19,8 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
+from sagevocab.foreign import convert
+from sagevocab.settings import WordSettings
 from scripts_text import SENTENCES, lines_in
 
 LINES = lines_in("czech", 200)
@@ -188,3 +190,46 @@ def test_what_cannot_be_encoded_or_decoded_is_one_line(built) -> None:
         built.encode(LINES[:2])
     with pytest.raises(UserError, match="^ids: 99999"):
         built.decode([5, 99999])
+
+
+def test_a_folder_that_save_pretrained_wrote_is_one_of_hugging_face(
+    built, folder: Path, tmp_path: Path
+) -> None:
+    AutoTokenizer.from_pretrained(folder).save_pretrained(tmp_path / "saved")
+    loaded = sagevocab.load(tmp_path / "saved")
+    for line in [*SENTENCES["czech"], *SENTENCES["thai"], "", " a  b "]:
+        assert loaded.encode(line) == built.encode(line)
+    first, second = sagevocab.compare([folder, tmp_path / "saved"], LINES)
+    assert first | {"tokenizer": "saved"} == second
+    convert(tmp_path / "saved", tmp_path / "exported", words=WordSettings())
+    line = SENTENCES["czech"][0]
+    assert sagevocab.load(tmp_path / "exported").tokenize(line) == built.tokenize(line)
+    pruned = {
+        name: sagevocab.train(LINES, initial=path, progress=False, **SMALL | {"vocab_size": 130})
+        for name, path in (("folder", folder), ("saved", tmp_path / "saved"))
+    }
+    assert pruned["folder"].pieces == pruned["saved"].pieces
+    assert pruned["folder"].encode(line) == pruned["saved"].encode(line)
+
+
+def test_half_a_surrogate_pair_is_named(built) -> None:
+    with pytest.raises(UserError, match="half a surrogate pair at position 2"):
+        built.encode("a\ud83db")
+
+
+@pytest.mark.parametrize("more", [{}, {"initial": "unigram"}])
+def test_words_that_fall_in_two_are_told(more, caplog) -> None:
+    lines = [*LINES, "می\u200cروم"]
+    settings = SMALL | {"vocab_size": 120}
+    sagevocab.train(lines, **settings, **more, progress=False)
+    assert "non-joiner" in caplog.text and "'normalization': 'nfkc'" in caplog.text
+    caplog.clear()
+    sagevocab.train(lines, **settings, **more, progress=False, vocabulary={"normalization": "nfkc"})
+    sagevocab.train(LINES, **settings, **more, progress=False)
+    assert "non-joiner" not in caplog.text
+
+
+def test_lossless_keeps_non_joiners(caplog) -> None:
+    built = sagevocab.train([*LINES, "می\u200cروم"], 300, lossless=True, progress=False)
+    assert built.decode(built.encode("می\u200cروم")) == "می\u200cروم"
+    assert "non-joiner" not in caplog.text
