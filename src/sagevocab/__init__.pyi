@@ -29,6 +29,7 @@ class SageTrainer:
         seed: int = ...,
         threads: int | None = None,
         encoding_errors: str = "strict",
+        bad_text: str = "refuse",
         language: str = "und",
         name: str = "Unnamed language",
         output: str | Path | None = None,

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.fields import GONE, whole_number_hint
-from sagevocab.inputs import ENCODING_ERRORS, check_texts, lines_of
+from sagevocab.inputs import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.kinds import FORMATS as EXPORTS
 from sagevocab.kinds import is_tokenizer, require_tokenizer
 from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
@@ -266,6 +266,8 @@ def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
     text = f"refuse text that is not UTF-8, or read U+FFFD instead {_DEFAULT}"
     add = parser.add_argument
     add("--encoding-errors", choices=ENCODING_ERRORS, default=ENCODING_ERRORS[0], help=text)
+    text = "lines or rows with half a surrogate pair or a NUL: refuse, read U+FFFD, or leave out "
+    add("--bad-text", choices=BAD_TEXT, default=BAD_TEXT[0], help=text + _DEFAULT)
 
 
 # --- commands; their first lines are the usage's
@@ -319,7 +321,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.foreign import load
 
-    lines = lines_of(files, arguments.encoding_errors, arguments.column)
+    lines = lines_of(files, arguments.encoding_errors, arguments.column, arguments.bad_text)
     encoder = load(arguments.tokenizer)
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")
@@ -336,7 +338,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
         require_tokenizer(Path(path))
     from sagevocab.comparison import compare, written
 
-    given = ("normalization", "max_word_chars", "encoding_errors", "column")
+    given = ("normalization", "max_word_chars", "encoding_errors", "column", "bad_text")
     frame = compare(
         arguments.tokenizers, files, **{name: getattr(arguments, name) for name in given}
     )

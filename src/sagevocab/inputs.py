@@ -6,7 +6,9 @@ All of it becomes lines, one at a time: nothing is read whole but what is in mem
 from __future__ import annotations
 
 import itertools
+import logging
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,8 +34,12 @@ from sagevocab.tables import (
 )
 from sagevocab.text import decoded_lines, read_lines
 
+log = logging.getLogger(__name__)
+
 STANDARD_INPUT = "-"
 ENCODING_ERRORS = ("strict", "replace")
+BAD_TEXT = ("refuse", "replace", "skip")
+_BAD_CHARACTER = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 Texts = str | Path | Iterable[Any]
 _FIRST = 1000  # items of a list that are looked at to tell files from lines
 _BATCH = 1000  # rows of a data set
@@ -47,13 +53,21 @@ _BINARY = {
 }
 
 
-def lines_of(texts: Texts, errors: str = "strict", column: str | None = None) -> Iterator[str]:
+def lines_of(
+    texts: Texts,
+    errors: str = "strict",
+    column: str | None = None,
+    bad_text: str = "refuse",
+) -> Iterator[str]:
     """Return the lines of text, without their line ends.
 
     texts: a file, plain or compressed (gz, bz2, xz, zst); `-` for standard input; several files; or
     any iterable of strings or of rows, such as a data set. A list of strings that name files is a
     list of files. A text that holds line ends is several lines. errors: what to do with bytes that
     are not UTF-8, `strict` or `replace` (by U+FFFD). column: of a table, the one that holds text.
+    bad_text: what to do with a line or row that holds half a surrogate pair or a NUL: `refuse` it,
+    `replace` these by U+FFFD, or `skip` it; skipped ones are counted in a warning. The latter two
+    hold for what is not UTF-8, too, and errors `replace` means `replace` here.
 
     Raises:
         UserError: at once for what is no text, a missing file, a table without `column`; while
@@ -62,17 +76,26 @@ def lines_of(texts: Texts, errors: str = "strict", column: str | None = None) ->
     if errors not in ENCODING_ERRORS:
         names = ", ".join(ENCODING_ERRORS)
         raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
+    if bad_text not in BAD_TEXT:
+        names = ", ".join(BAD_TEXT)
+        raise UserError(f"bad_text: {bad_text!r} is unknown; choose one of {names}")
+    if errors == "replace" and bad_text == "refuse":
+        bad_text = "replace"
+    # `surrogateescape` makes halves of surrogate pairs of what is not UTF-8.
+    errors = {"refuse": "strict", "replace": "replace", "skip": "surrogateescape"}[bad_text]
     check_texts(texts, column, errors)
     files = files_of(texts)
     if files is None:
-        return _lines_in_memory(texts, column)
-    return _lines_of_files(files, errors, column)
+        return _lines_in_memory(texts, column, bad_text)
+    return _lines_of_files(files, errors, column, bad_text)
 
 
-def _lines_of_files(files: list[str], errors: str, column: str | None) -> Iterator[str]:
+def _lines_of_files(
+    files: list[str], errors: str, column: str | None, bad_text: str
+) -> Iterator[str]:
     with _advice_on_encoding():
         for file in files:
-            yield from _file_lines(file, errors, column)
+            yield from _file_lines(file, errors, column, bad_text)
 
 
 @contextmanager
@@ -245,24 +268,35 @@ def _table_format(file: str, column: str | None) -> str | None:
     return "jsonl" if opening == b"{" and (ending == ".json" or column is not None) else None
 
 
-def _file_lines(file: str, errors: str, column: str | None) -> Iterator[str]:
+def _file_lines(file: str, errors: str, column: str | None, bad_text: str) -> Iterator[str]:
     if file == STANDARD_INPUT:
-        return _standard_input(errors, column)
+        return _standard_input(errors, column, bad_text)
     form = _table_format(file, column)
     if form is None or column is None:
-        return read_lines(file, errors)
-    return _column_lines(read_rows(file, form, [column], errors), column, file)
+        return _usable_lines(read_lines(file, errors), file, bad_text)
+    return _column_lines(read_rows(file, form, [column], errors), column, file, bad_text)
 
 
-def _standard_input(errors: str, column: str | None) -> Iterator[str]:
+def _standard_input(errors: str, column: str | None, bad_text: str) -> Iterator[str]:
     stream, name = sys.stdin.buffer, "standard input"  # cannot be read twice
     opener = opener_of(stream.peek(6))
     lines = decoded_lines(opener(stream) if opener else stream, name, errors)
-    return lines if column is None else _column_lines(json_rows(lines, name), column, name)
+    if column is None:
+        return _usable_lines(lines, name, bad_text)
+    return _column_lines(json_rows(lines, name), column, name, bad_text)
 
 
-def _column_lines(rows: Iterable[Mapping[str, Any]], column: str, name: str) -> Iterator[str]:
-    return _split(column_texts(rows, column, name), f"{name}: column {column!r}, row")
+def _usable_lines(lines: Iterator[str], name: str, bad_text: str) -> Iterator[str]:
+    """Yield the lines of a file, which is read so that bad ones raise where they are refused."""
+    if bad_text == "refuse":
+        return lines
+    return (line for _, line in _usable(enumerate(lines, start=1), f"{name}, line", bad_text))
+
+
+def _column_lines(
+    rows: Iterable[Mapping[str, Any]], column: str, name: str, bad_text: str
+) -> Iterator[str]:
+    return _split(column_texts(rows, column, name), f"{name}: column {column!r}, row", bad_text)
 
 
 # --- what is in memory
@@ -283,7 +317,7 @@ def _check_kind(texts: Any) -> None:
         )
 
 
-def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
+def _lines_in_memory(texts: Any, column: str | None, bad_text: str) -> Iterator[str]:
     name, unit = "texts", "item"
     names = getattr(texts, "column_names", None)  # of a data set; None where they are not known
     if names is None:
@@ -291,17 +325,18 @@ def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
     if names is not None:
         cells = enumerate(_frame_cells(texts, list(names), column), start=1)
         name, unit = f"texts: column {column!r}", "row"
-        return _split(numbered_texts(cells, name, unit), f"{name}, {unit}")
+        return _split(numbered_texts(cells, name, unit), f"{name}, {unit}", bad_text)
     items = _sliced(texts) if type(texts).__name__ == "Column" else iter(texts)
     first = list(itertools.islice(items, 1))
     items = itertools.chain(first, items)
     if first and isinstance(first[0], Mapping):
         if column is None:
             raise column_missing(name, first[0])
-        return _column_lines(items, column, name)
+        return _column_lines(items, column, name, bad_text)
     if column is not None:
         raise UserError("column: texts has no columns, its items are lines; leave column= out")
-    return _split(numbered_texts(enumerate(items, start=1), name, unit), f"{name}, {unit}")
+    texts = numbered_texts(enumerate(items, start=1), name, unit)
+    return _split(texts, f"{name}, {unit}", bad_text)
 
 
 def _sliced(column: Any) -> Iterator[Any]:
@@ -322,17 +357,50 @@ def _frame_cells(frame: Any, names: list[Any], column: str | None) -> Iterator[A
     return (cell for batch in batches for cell in batch[column])
 
 
-def _split(texts: Iterable[tuple[int, str]], name: str) -> Iterator[str]:
+def _split(texts: Iterable[tuple[int, str]], name: str, bad_text: str) -> Iterator[str]:
     """Yield the lines of numbered texts; name: of the place, for messages."""
-    for number, text in texts:
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise UserError(
-                f"{name} {number}: holds half a surrogate pair at position {error.start + 1}; "
-                "decode the text anew"
-            ) from error
-        if "\0" in text:
-            raise UserError(f"{name} {number}: holds a NUL character; is it text? take it out")
+    for _, text in _usable(texts, name, bad_text):
         for line in text.removesuffix("\n").split("\n"):
             yield line.removesuffix("\r")
+
+
+def _usable(
+    texts: Iterable[tuple[int, str]], name: str, bad_text: str
+) -> Iterator[tuple[int, str]]:
+    """Yield numbered texts; do what `bad_text` says with those that no tokenizer takes.
+
+    Raises:
+        UserError: there is one, and `bad_text` is `refuse`.
+    """
+    skipped = 0
+    for number, text in texts:
+        # Most texts are well; to encode one costs less than a search.
+        if _is_well(text):
+            yield number, text
+        elif bad_text == "replace":
+            yield number, _BAD_CHARACTER.sub("\ufffd", text)
+        elif bad_text == "skip":
+            skipped += 1
+        else:
+            raise _refusal(text, f"{name} {number}")
+    if skipped:
+        log.warning("%s: %d are left out; they hold what is no text", name, skipped)
+
+
+def _is_well(text: str) -> bool:
+    if "\0" in text:
+        return False
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _refusal(text: str, place: str) -> UserError:
+    found = _BAD_CHARACTER.search(text)
+    kind = "a NUL character" if found[0] == "\0" else "half a surrogate pair"
+    return UserError(
+        f"{place}: holds {kind} at position {found.start() + 1}; mend it, or give "
+        "bad_text='replace' or 'skip'"
+    )

@@ -22,8 +22,8 @@ _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
 def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or compressed, without their line ends.
 
-    Only \n and \r\n end a line: other Unicode line separators belong to the text. errors: `replace`
-    puts U+FFFD instead of bytes that are not UTF-8.
+    Only \n and \r\n end a line: other Unicode line separators belong to the text. errors: how
+    `bytes.decode` treats what is not UTF-8; unless `strict`, NUL characters are left in.
 
     Raises:
         UserError: bad UTF-8 or a line full of NUL characters (with the line's number), truncated
@@ -39,7 +39,7 @@ def decoded_lines(file: BinaryIO, name: str | Path, errors: str = "strict") -> I
     try:
         for number, raw in enumerate(file, start=1):
             line = raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
-            if "\0" in line:
+            if "\0" in line and errors == "strict":
                 line = _without_nul(line, f"{name}:{number}")
             yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
     except UnicodeDecodeError as error:

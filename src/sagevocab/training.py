@@ -68,6 +68,7 @@ log = logging.getLogger(__name__)
 # Words of text for each piece; measured in docs/guide.md, "How much text".
 _WORDS_A_PIECE = 30
 _LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
+_NON_JOINER = "\u200c"
 _SHOWN = 20  # characters that a message lists
 
 
@@ -175,6 +176,7 @@ def train(
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
     encoding_errors: str = "strict",
+    bad_text: str = "refuse",
     language: str = "und",
     name: str = "Unnamed language",
     output: str | Path | None = None,
@@ -207,6 +209,9 @@ def train(
         `Word2VecSettings` and `VocabularyKeys` in `sagevocab.settings`.
     threads: cores; those at hand if left out. They change no byte of the outcome.
     encoding_errors: `strict`, or `replace` to read what is not UTF-8 as U+FFFD.
+    bad_text: what to do with a line or row that holds half a surrogate pair or a NUL: `refuse`,
+        `replace` (by U+FFFD) or `skip`. The latter two hold for what is not UTF-8, too, and
+        encoding_errors `replace` means `replace` here.
     language, name: code and name of the language, for the model card.
     output, force: save the result there (see `SageVocabulary.save`).
     state_dir: progress is kept there, and training of the same things resumes from it after a kill;
@@ -221,7 +226,7 @@ def train(
     """
     with errors_in_parameters():
         sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
-        text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column))
+        text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column, bad_text))
         sizes = vocab_size, initial_size
         preset = preset_name(preset)
         settings = TrainSettings(
@@ -231,6 +236,8 @@ def train(
             specials=_specials(special_tokens, template, model_max_length, lossless),
         )
         _check_language(language)
+        joiners = _Joiners(text.lines)
+        text = text._replace(lines=iter(joiners))
         if output is not None:
             check_output(output, force)
             state_dir = state_dir or beside(output)
@@ -250,6 +257,7 @@ def train(
                 result.save(output, force=force)
                 remove_leftovers(output)
     _warn_of_unknown(result, text.name, from_text=settings.is_trained)
+    _warn_of_joiners(joiners.count, result.frame, text.name, from_text=settings.is_trained)
     return result
 
 
@@ -477,6 +485,36 @@ def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) 
         f"to keep them, train with {coverage}, or lossless=True"
         if from_text
         else "to keep them, add them to the initial vocabulary",
+    )
+
+
+class _Joiners:
+    """Lines, which count their zero-width non-joiners while they are read."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.count = lines, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.count += line.count(_NON_JOINER)
+            yield line
+
+
+def _warn_of_joiners(count: int, frame: Frame, name: str, *, from_text: bool) -> None:
+    """Say that words fall in two at U+200C, where the normalisation makes a space of it.
+
+    Persian and others write it inside words. from_text: whether the text made the initial pieces.
+    """
+    if not count or len(frame.words_of(f"a{_NON_JOINER}a")) < 2:
+        return
+    nfkc = assigned("vocabulary.normalization", "nfkc")
+    log.warning(
+        "%s: the normalisation makes a space of U+200C (zero-width non-joiner), so words fall in "
+        "two there (%s times); to keep it, %s",
+        *(name, f"{count:,}"),
+        f"train with {nfkc}, or lossless=True"
+        if from_text
+        else "start from a tokenizer with another normalisation",
     )
 
 

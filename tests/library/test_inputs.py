@@ -218,3 +218,39 @@ def test_bad_bytes_can_be_replaced(here: Path) -> None:
     Path("b.csv").write_bytes(b"text,b\ncaf\xe9,1\n")
     assert list(lines_of(["b.txt", "b.txt"], "replace")) == ["caf\ufffd"] * 2
     assert list(lines_of("b.csv", "replace", "text")) == ["caf\ufffd"]
+
+
+# --- what is no text
+
+
+BAD_ROWS = [{"text": "good"}, {"text": "half\ud83d of a pair"}, {"text": "a\0b"}, {"text": "end"}]
+
+
+def bad_texts(folder: Path) -> dict[str, tuple]:
+    """The same four texts in every form; the second and third are bad."""
+    data = [row["text"] for row in BAD_ROWS]
+    (folder / "a.txt").write_bytes(b"good\nhalf\xf0\x9f of a pair\na\0b\nend\n")
+    rows = "".join(json.dumps(row) + "\n" for row in BAD_ROWS)
+    (folder / "a.jsonl").write_text(rows)
+    (folder / "a.csv").write_bytes(b"text\ngood\nhalf\xf0\x9f of a pair\na\0b\nend\n")
+    return {
+        "list": (data, None),
+        "rows": (BAD_ROWS, "text"),
+        "lines": (folder / "a.txt", None),
+        "jsonl": (folder / "a.jsonl", "text"),
+        "csv": (folder / "a.csv", "text"),
+    }
+
+
+@pytest.mark.parametrize("form", ["list", "rows", "lines", "jsonl", "csv"])
+def test_bad_text_is_refused_replaced_or_skipped(form: str, tmp_path: Path, caplog) -> None:
+    texts, column = bad_texts(tmp_path)[form]
+    with pytest.raises(UserError, match=r"(item|row|:) ?[23]\b"):
+        list(lines_of(texts, column=column))
+    replaced = ["good", "half\ufffd of a pair", "a\ufffdb", "end"]
+    assert list(lines_of(texts, column=column, bad_text="replace")) == replaced
+    assert list(lines_of(texts, "replace", column)) == replaced
+    assert list(lines_of(texts, column=column, bad_text="skip")) == ["good", "end"]
+    assert "2 are left out" in caplog.text
+    with pytest.raises(UserError, match="bad_text"):
+        lines_of(texts, column=column, bad_text="drop")
