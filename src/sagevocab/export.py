@@ -243,6 +243,4 @@ def describe_source(source: Mapping[str, Any] | None) -> str:
         listed = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
         return "; ".join(filter(None, [source.get("title"), source.get("licence"), listed]))
     parts = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
-    if source.get("instead_of"):
-        parts.append(f"instead of `{source['instead_of']}`, which could not be had")
     return "; ".join(part for part in parts if part)

@@ -43,7 +43,7 @@ Flag = StrictBool
 _NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
 PACKAGED = "^[A-Za-z_][A-Za-z0-9_.-]*:.+$"
 WIKIPEDIA = "^[a-z][a-z_-]+$"
-DUMP_DATE = "^(latest|[0-9]{8})$"
+DUMP_DATE = "^[0-9]{8}$"
 Name = Annotated[str, Field(pattern=_NAME)]
 
 Kind = TypeVar("Kind", bound=type)
@@ -126,7 +126,7 @@ _SHAPES = {
     _NAME: "a letter, then letters, digits, _ and -",
     PACKAGED: "package:path/in/package",
     WIKIPEDIA: "the code of a Wikipedia, such as hu",
-    DUMP_DATE: "latest, or year, month and day as in '20260801'",
+    DUMP_DATE: "year, month and day as in '20260801'",
 }
 _NUMBER_AS_TEXT = (
     "take away the quotes; without them, YAML reads 1e-3 as text: write it with a point and a "

@@ -32,7 +32,8 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
     stanzas += [config["domain_settings"][name] for name in config["domains"]]
     for stanza in stanzas:
         source = resolve_source(stanza["source"], catalogue, key="k")
-        assert source.in_paper and (source.format != "parquet" or source.column)
+        assert source.in_paper or source.stands_for
+        assert source.format != "parquet" or source.column
     for name in config["tasks"]:
         for split, source in config["task_settings"][name]["source"].items():
             resolved = resolve_source(source, catalogue, key="k", split=split)
@@ -57,7 +58,7 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"urls": "drop", "hub": HUB, "share": [0.5, 2]}, r"a\.share: 2"),
         ({"splits": {"test": {}}}, r"a\.split: 'test'"),
         ({"splits": {"train": {"urls": []}}}, "a: needs exactly one of urls"),
-        ({"fallback": "b"}, r"a\.fallback: 'b'"),
+        ({"stands_for": "b"}, r"a\.stands_for: 'b'"),
     ],
 )
 def test_a_wrong_entry_is_one_line(tmp_path, entry, message) -> None:
@@ -74,8 +75,9 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, message) -> None:
 @pytest.fixture
 def catalogue(tmp_path):
     entries = {
-        "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
-        "hub-wiki": {**SET, "hub": HUB | {"repo": "w"}, "column": "text"},
+        "wiki": ENTRY | {"format": "mediawiki", "in_paper": True},
+        "hub-wiki": {**SET, "hub": HUB | {"repo": "w"}, "column": "text", "stands_for": "wiki"},
+        "other-wiki": {**SET, "hub": HUB | {"repo": "o"}, "stands_for": "wiki"},
         "task": {
             **SET,
             "hub": HUB,
@@ -112,16 +114,23 @@ def test_splits_lie_over_their_entry(catalogue) -> None:
     assert train.format == "parquet"
 
 
-def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
-    fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k").fallback
-    assert (fallback.name, fallback.format, fallback.column) == ("hub-wiki", "parquet", "text")
+def test_entries_that_stand_for_the_same_text_come_next_to_each_other(catalogue) -> None:
+    others = {
+        name: resolve_source({"dataset": name}, catalogue, key="k").others
+        for name in ("wiki", "hub-wiki", "other-wiki", "task")
+    }
+    assert others == {
+        "wiki": ["hub-wiki", "other-wiki"],
+        "hub-wiki": ["other-wiki"],  # not the paper's, which is hard to get
+        "other-wiki": ["hub-wiki"],
+        "task": [],
+    }
 
 
 def test_what_is_said_for_people_decides_no_retrieval(catalogue) -> None:
-    decisive = resolve_source({"dataset": "wiki"}, catalogue, key="k").decisive
-    for said in (decisive, decisive["fallback"]):
-        assert {"version", "format", "kind"} <= said.keys()
-        assert not {"title", "licence", "note"} & said.keys()
+    decisive = resolve_source({"dataset": "hub-wiki"}, catalogue, key="k").decisive
+    assert {"version", "format", "kind"} <= decisive.keys()
+    assert not {"title", "licence", "note", "others", "stands_for"} & decisive.keys()
 
 
 def test_a_path_is_a_file_a_folder_a_pattern_or_a_list_of_such(tmp_path) -> None:
@@ -148,6 +157,8 @@ def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
     assert resolved.version == "20260801"
     with pytest.raises(UserError, match=r"k\.language: missing"):
         resolve_source({"dataset": "wikipedia"}, catalogue, key="k")
+    with pytest.raises(UserError, match=r"k\.date: missing"):
+        resolve_source({"dataset": "wikipedia", "language": "hu"}, catalogue, key="k")
 
 
 def test_rows_are_chosen_of_tables_only(catalogue) -> None:

@@ -182,15 +182,13 @@ def test_a_source_with_an_index_is_drawn_where_that_works(
 
 
 def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
-    """Retrieve the dump, or other data if it counts as gone: description and bytes."""
-    (folder / "data").write_text("other data")
-    form = {"key": "k.source", "format": "mediawiki"}
+    """Retrieve the dump: description and bytes."""
     source = Download(
-        **form,
+        key="k.source",
+        format="mediawiki",
         name="wiki",
         urls=[f"{site.url}/dump.bz2"],
         index=[(folder / "index.bz2").as_uri()],
-        fallback=Download(**form, name="other", urls=[(folder / "data").as_uri()]),
     )
     out, description = folder / "out", folder / "out.json"
     part = Sample(lines, SETTINGS)
@@ -205,9 +203,7 @@ def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
         (2, ["hangs up without an answer", "damaged", "403", "404", "cut", "no ranges"]),
     ],
 )
-def test_no_failure_after_the_first_answer_replaces_the_dump(
-    site, tmp_path, good, faults, monkeypatch
-) -> None:
+def test_a_fault_is_one_line_until_it_is_mended(site, tmp_path, good, faults, monkeypatch) -> None:
     monkeypatch.setitem(FAULTS, "damaged", damaged_part)
     whole = site.draw(lines=800, cache="other")
     for fault in faults:
@@ -227,12 +223,6 @@ def damaged_part(handler) -> None:
     right, handler.server.content = handler.server.content, bytes(len(handler.server.content))
     handler.rest()
     handler.server.content = right
-
-
-def test_a_dump_that_is_gone_is_replaced(site, tmp_path) -> None:
-    site.faults = ["404"] * 10
-    seen, out = retrieved(site, tmp_path)
-    assert (seen["name"], seen["instead_of"], out) == ("other", "wiki", b"other data")
 
 
 def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path) -> None:

@@ -116,8 +116,8 @@ def test_entries_of_files_that_are_gone_or_made_by_another_job_go() -> None:
     assert list(read_manifest(MANIFEST)["jobs"]) == ["renamed lang=en"]
 
 
-def test_an_entry_names_what_was_retrieved_instead_of_the_configured_source() -> None:
-    made, found = rule(), {"name": "other", "title": "Another dump", "instead_of": "wiki"}
+def test_an_entry_names_what_was_retrieved() -> None:
+    made, found = rule(), {"name": "wiki", "title": "A dump"}
     description = Path("results/r/en.source.json")
     description.write_text(json.dumps(found | {"bytes": 3, "column": None}))
     made.input.append(str(description))

@@ -11,7 +11,6 @@ from reference_runs import REFERENCE, reference_run
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import build_findings
-from reproduction.paper.inputs import as_retrieved
 from reproduction.run_report import texts
 from sagevocab.state import read_json
 
@@ -38,7 +37,7 @@ def test_findings_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         tables={path.stem: path for path in FOLDER.glob("tables/*.csv")},
         values=VALUES,
         run={**read_json(FOLDER / "frames/report.json")["run"], "languages": run.languages},
-        texts=as_retrieved(texts(run), []),  # all from local files
+        texts=texts(run),
         figures=[path.stem for path in FOLDER.glob("figures/*.png")],
     )
     assert text_of(tmp_path / "findings.md") == text_of(FOLDER / "findings.md")

@@ -21,13 +21,11 @@ from reproduction.artefacts.shared import (
 )
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
-from reproduction.paper.inputs import as_retrieved
 from reproduction.retrievals import (
     dump_sample,
     failed_retrievals,
     retrieved_files,
     sources_table,
-    substitutes,
 )
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
@@ -39,7 +37,6 @@ from reproduction.vocabularies import (
     start,
 )
 from sagevocab.settings import settings_from
-from sagevocab.state import write_json
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}
@@ -177,11 +174,7 @@ def test_local_files_are_read_where_they_are(tmp_path) -> None:
     text.write_text("a line\n")
     run = run_of(language_settings={"en": {"source": {"path": str(text), "format": "text"}}})
     assert run.source_files("language_settings", "en") == [str(text)]
-    assert run.source_files("language_settings", "tr") == [
-        "results/paper/retrieved/corpora/tr",
-        "results/paper/retrieved/corpora/tr.source.json",
-    ]
-    assert run.descriptions(["en", "tr"]) == ["results/paper/retrieved/corpora/tr.source.json"]
+    assert run.source_files("language_settings", "tr") == ["results/paper/retrieved/corpora/tr"]
     assert "results/paper/retrieved/corpora/en" not in retrieved_files(run)
 
 
@@ -199,10 +192,10 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
     sample = {"lines": 755_000, "language": "en", "min_words": 3}
     assert dump_sample(paper, "en") == sample
     assert dump_sample(paper, "tr") is None
+    dump = {"dataset": "enwiki-20220801"}
+    assert dump_sample(run_of(language_settings={"en": {"source": dump}}), "en") == sample
     package = {"package": "gensim:x", "format": "mediawiki"}
     assert dump_sample(run_of(language_settings={"en": {"source": package}}), "en") is None
-    hub = {"dataset": "olm-enwiki-20220820"}
-    assert dump_sample(run_of(language_settings={"en": {"source": hub}}), "en") == sample
 
 
 def test_sources_are_reported_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
@@ -216,9 +209,8 @@ def test_sources_are_reported_with_what_is_there_and_what_failed(tmp_path, monke
         (log / f"retrieve_{name}.log").parent.mkdir(parents=True, exist_ok=True)
         (log / f"retrieve_{name}.log").write_text(f"12:00:00 tried\nerror: {text}\n")
     header, english, quora, legal = sources_table(run)
-    assert substitutes(run) == []
     assert header.split() == ["source", "what", "size", "licence"]
-    assert english.endswith("to be fetched") and "about 20 GB" in english
+    assert english.endswith("to be fetched") and "about 12 GB" in english
     assert quora.endswith("there") and legal.endswith("to be fetched")
     assert failed_retrievals(run) == ["HTTP 404; set `x.path`"]
 
@@ -361,7 +353,10 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
 @pytest.fixture(scope="module")
 def of_three() -> Run:
     """The paper's settings, and a language that models do not name."""
-    stanza = {"name": "Hungarian", "source": {"dataset": "wikipedia", "language": "hu"}}
+    stanza = {
+        "name": "Hungarian",
+        "source": {"dataset": "wikipedia", "language": "hu", "date": "20260801"},
+    }
     return run_of(languages=["en", "tr", "hu"], language_settings={"hu": stanza})
 
 
@@ -384,17 +379,15 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
 # --- Controls, probes, and what is retrieved
 
 
-def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("text.txt").write_text("a line\n", encoding="utf-8")
-    source = {"source": {"path": "text.txt", "format": "text"}}
-    run = run_of(domains=[], language_settings={"en": source})
-    [turkish] = run.descriptions(run.languages)
-    Path(turkish).parent.mkdir(parents=True)
-    fallback = {"name": "trwiki-202302", "title": "February 2023", "in_paper": False}
-    write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
-    found = [(text["title"], text["in_paper"]) for text in as_retrieved(texts(run), [turkish])]
-    assert found == [("text.txt", False), ("February 2023", False)]
+def test_a_text_says_whether_it_is_the_papers_and_which_it_stands_for() -> None:
+    sources = [{"dataset": "olm-enwiki-20220820"}, {"dataset": "enwiki-20220801"}]
+    sources += [{"path": __file__, "format": "text"}, {"package": "gensim:x", "format": "text"}]
+    found = []
+    for source in sources:
+        run = run_of(domains=[], languages=["en"], language_settings={"en": {"source": source}})
+        [text] = texts(run)
+        found.append((text["in_paper"], text["paper"] is None))
+    assert found == [(False, False), (True, False), (False, False), (False, False)]
 
 
 def test_probes_need_their_tasks_without_models_too() -> None:

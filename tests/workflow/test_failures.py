@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pandas as pd
 import yaml
 
 from fault_server import HubHandler, Running
-
-from .conftest import run_snakemake
 
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
@@ -120,36 +117,23 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     assert "language_settings.en.source.path" in line
     assert "These sources could not be retrieved:\n  retrieve_corpus: https://" in run.stderr
     # The table comes first, and one source does not stop the others.
-    assert re.search(r"^language_settings\.en\.source .* 20 GB.* to be fetched$", run.stderr, re.M)
+    assert re.search(r"^language_settings\.en\.source .* 12 GB.* to be fetched$", run.stderr, re.M)
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
 
 
-PINNED = "b04c8d1ceb2f5cd4588862100d08de323dccfbaa"  # the revision of enwiki-20231101
-
-
-def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path) -> None:
-    (tiny.checkout / "replaced.yaml").write_text(
-        "{run: replaced, languages: [en], domains: [], lm: {enabled: false}, "
-        "probes: {tasks: []}, "
-        "language_settings: {en: {source: {dataset: olm-enwiki-20220820}}}}"
+def test_a_source_that_is_gone_names_others_and_nothing_replaces_it(tiny) -> None:
+    (tiny.checkout / "gone.yaml").write_text(
+        "{run: gone, languages: [en], domains: [], lm: {enabled: false}, probes: {tasks: []}}"
     )
     with Running(HubHandler) as server:
-        server.repo, server.commit, server.sha256 = "wikimedia/wikipedia", PINNED, None
-        text = pd.DataFrame({"text": GOOD_LINES.splitlines()}).to_parquet()
-        server.files = {"20231101.en/train-0.parquet": text}
+        server.repo, server.commit = "another/set", "a" * 40
         where = {"HF_ENDPOINT": server.url}
-        run = tiny("retrieve", config=(), extra=("replaced.yaml",), environment=where)
-    assert run.returncode == 0, run.stderr[-3000:]
-    _, _, said = run.stderr.partition("No server had these data sets, so others were taken:\n  ")
-    assert said.startswith("language_settings.en.source: English Wikipedia, plain text, November")
-    assert "instead of olm-enwiki-20220820; to try that again, delete results/replaced/" in said
-    # And where there is nothing to do, from another folder.
-    files = ("--snakefile", "Snakefile"), ("--configfile", "replaced.yaml")
-    places = [part for flag, name in files for part in (flag, str(tiny.checkout / name))]
-    arguments = [*places, "--directory", str(tiny.checkout), "--", "retrieve"]
-    again = run_snakemake(tmp_path, arguments, where | {"PYTHONPATH": ""})
-    assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
-    assert said.strip() in again.stderr
+        run = tiny("--retries=0", "retrieve", config=(), extra=("gone.yaml",), environment=where)
+    assert run.returncode != 0
+    (line,) = error_lines(run)
+    assert "HTTP 404" in line
+    assert line.endswith("`language_settings.en.source.dataset` to another text: enwiki-20231101")
+    assert not (tiny.checkout / "results/gone/retrieved/corpora/en").exists()
 
 
 def test_the_names_of_files_reach_no_shell(tiny) -> None:

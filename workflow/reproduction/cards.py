@@ -24,19 +24,16 @@ def card(run: Run, language: str, tokenizer: str) -> Stanza:
         "language": language,
         "language_name": run.language(language).name,
         "method": method,
-        "text": None if is_external else text_of(run, language),
+        "source": None if is_external else text_of(run, language),
         "settings": settings,
     }
 
 
 def text_of(run: Run, language: str) -> Stanza:
-    """Return a training corpus: its source, and the description of what was retrieved."""
+    """Return what a training corpus is."""
     source = run.source("language_settings", language)
     shown = {"kind", "name", "title", "licence"}
-    return {
-        "source": source.model_dump(include=shown, exclude_none=True),
-        "descriptions": run.descriptions([language]),
-    }
+    return {**source.model_dump(include=shown, exclude_none=True), "origin": source.origin}
 
 
 def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:

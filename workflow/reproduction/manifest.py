@@ -24,7 +24,7 @@ PACKAGES += ("scipy", "sentencepiece", "snakemake", "tokenizers", "torch", "tran
 _NOT_SETTINGS = ("cache_dir", "calls", "caption", "captions", "code", "decisive", "free", "reads")
 _NOT_SETTINGS += ("results", "source", "text", "titles", "version")
 _DESCRIPTION = ".source.json"
-_OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
+_OF_SOURCES = ("name", "title", "licence", "format", "origin")
 
 
 def add_entry(manifest: Path, lock: Path, snakemake: Any) -> None:

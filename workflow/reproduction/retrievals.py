@@ -6,7 +6,6 @@ from pathlib import Path
 
 from reproduction.data.sources import Download, Hub, Source
 from reproduction.run import RETRIEVED, Run, Stanza
-from sagevocab.state import read_json
 
 
 def retrievals(run: Run) -> list[tuple[Source, str, str]]:
@@ -56,28 +55,6 @@ def failed_retrievals(run: Run) -> list[str]:
     texts = [log.read_text(encoding="utf-8") for log in logs if log.exists()]
     errors = [line for text in texts for line in text.splitlines() if line.startswith("error: ")]
     return [line.removeprefix("error: ") for line in dict.fromkeys(errors)]
-
-
-def substitutes(run: Run) -> list[str]:
-    """Return which sources were replaced by their fallback, and the way back for each."""
-    return [
-        line
-        for source, file, _log in retrievals(run)
-        if (line := _substitute(source.key, Path(file)))
-    ]
-
-
-def _substitute(key: str, retrieved: Path) -> str | None:
-    description = retrieved.with_name(f"{retrieved.name}.source.json")
-    if not (retrieved.exists() and description.exists()):
-        return None
-    seen = read_json(description)
-    if not seen.get("instead_of"):
-        return None
-    return (
-        f"{key}: {seen['title']}, instead of {seen['instead_of']}; to try that again, delete "
-        f"{retrieved} and {description}, run the target `retrieve`, then this one"
-    )
 
 
 def _megabytes(size: int | None) -> str:

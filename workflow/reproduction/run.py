@@ -210,7 +210,7 @@ class Run:
         return resolve_source(stanza.model_dump(), self.catalogue, key=key, split=split)
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
-        """Return the files of a source, or what was retrieved: the data, its description.
+        """Return the files of a source: of this machine, or what was retrieved.
 
         Constructed rows are in no file.
         """
@@ -219,24 +219,13 @@ class Run:
             return local_files(source.name)
         if source.kind == "constructed":
             return []
-        retrieved = self._retrieved(section, name, split)
-        return [retrieved, f"{retrieved}.source.json"]
-
-    def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
         path = f"retrieved/{RETRIEVED[section][0]}/{name}"
-        return self.result(path if split is None else f"{path}/{split}")
+        return [self.result(path if split is None else f"{path}/{split}")]
 
     @cached_property
     def morpheme_languages(self) -> list[str]:
         """Languages with a list of segmented words."""
         return [name for name in self.languages if self.language(name).morphology]
-
-    def descriptions(self, languages: Iterable[str], domains: Iterable[str] = ()) -> list[str]:
-        """Return the descriptions beside retrieved texts; a local file has none."""
-        texts = [("language_settings", name) for name in languages]
-        texts += [("domain_settings", name) for name in domains]
-        retrieved = [one for one in texts if self.source(*one).kind != "path"]
-        return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
         """Return for both splits of a task what the rows of its source depend on, and its part."""

@@ -117,10 +117,7 @@ def reference_sources(run: Run) -> list[Stanza]:
 
 
 def texts(run: Run) -> list[Stanza]:
-    """Return the texts that tokenizers are trained and measured on, and those of the paper.
-
-    They are as configured; `as_retrieved` has what was used in their place.
-    """
+    """Return the texts that tokenizers are trained and measured on, and those of the paper."""
     corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
     domains = [("domain_settings", name, run.domain(name).language, name) for name in run.domains]
     return [_text(run, *text) for text in [*corpora, *domains]]
@@ -128,7 +125,7 @@ def texts(run: Run) -> list[Stanza]:
 
 def _text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
     stanza, source = getattr(run.config, section)[name], run.source(section, name)
-    printed = run.catalogue.get(stanza.source.dataset, {})
+    printed = _paper_text(run, stanza.source.dataset)
     return {
         "name": stanza.name,
         "language": language,
@@ -136,8 +133,17 @@ def _text(run: Run, section: str, name: str, language: str, corpus: str) -> Stan
         "kind": source.kind,
         "title": source.shown_title,
         "licence": source.licence,
-        "paper": printed["title"] if printed.get("in_paper") else None,
+        "format": source.format,
+        "paper": printed.get("title"),
+        "in_paper": bool(source.in_paper),
     }
+
+
+def _paper_text(run: Run, dataset: str | None) -> Stanza:
+    """Return the entry of the paper's text that a data set is, or stands for; empty if none."""
+    entry = run.catalogue.get(dataset, {})
+    entry = run.catalogue.get(entry.get("stands_for"), entry)
+    return entry if entry.get("in_paper") else {}
 
 
 def changes(run: Run, usual: Configuration) -> list[Stanza]:

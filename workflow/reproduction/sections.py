@@ -97,7 +97,7 @@ class Source(Section):
         "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
     )
     date: Annotated[str, Field(pattern=DUMP_DATE)] | None = optional(
-        "Which dump of it: `latest`, or a date such as `20260801`, in quotes. `latest` if not said."
+        "Which dump of it, by its date, such as `20260801`, in quotes."
     )
     format: Literal[*FORMATS] | None = optional(
         "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "

@@ -100,7 +100,6 @@ try:
         failed_retrievals,
         retrieved_files,
         sources_table,
-        substitutes,
     )
     from reproduction.run import Run, memory
     from reproduction.run_report import (
@@ -325,25 +324,11 @@ def trainings():
 
 
 def last_words():
-    """End a run, whether it had anything to do or not, with which sources are substitutes for others;
-    a dry run also with what it would train.
-    """
-    if workflow.dag is None or not workflow.is_main_process:
-        return
-    os.chdir(WORKING_DIRECTORY)  # with --directory, Snakemake has left it
-    lines = substitutes(run)
-    if lines:
-        print(
-            "No server had these data sets, so others were taken:",
-            *lines,
-            sep="\n  ",
-            file=sys.stderr,
-        )
-    if workflow.dryrun:
+    """End a dry run with what it would train."""
+    if workflow.dag is not None and workflow.is_main_process and workflow.dryrun:
         print(trainings(), file=sys.stderr)
 
 
-WORKING_DIRECTORY = os.getcwd()
 # Snakemake calls no handler of the workflow in a dry run, or where there is nothing to do.
 atexit.register(last_words)
 

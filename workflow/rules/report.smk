@@ -15,8 +15,6 @@ REFERENCE = reference_artefacts(run)
 KEPT = [] if run.models else run.compared
 # The tokenizers that the claims are about, and BPE, which they are set against.
 JUDGED = [*run.of_method("bpe"), *run.pruned]
-# What retrieved texts are.
-DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
 OF_FINDINGS = ["figure_overlap", "figure_controls", "figure_learning_curves"]
 OF_FINDINGS += ["table_overlap", "table_tokenizers"]
@@ -48,7 +46,6 @@ rule build_claims:
         scores=run.score_files(run.tasks),
         curves=flat(curve_files(run, run.model_languages)) + training_logs(run, run.model_languages),
         predictions=run.score_files(run.tasks, "predictions.parquet"),
-        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
         template=report_file("claims.md.jinja"),
     output:
@@ -78,7 +75,6 @@ rule findings:
         claims=result("claims.parquet"),
         tables=artefact_files(run, FINDINGS_TABLES, "csv"),
         figures=artefact_files(run, FINDINGS_FIGURES),
-        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
         template=report_file("findings.md.jinja"),
     output:
@@ -190,7 +186,6 @@ rule build_reference:
         models=run.model_files(),
         scores=run.score_files(run.tasks),
         causal=flat(causal_files(run)),
-        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
         template=report_file("reference.md.jinja"),
     output:

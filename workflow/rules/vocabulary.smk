@@ -275,7 +275,6 @@ rule write_cards:
     """
     input:
         pieces=run.files("vocab/{lang}/{tok}/pieces.txt", tok=run.tokenizers),
-        source=run.descriptions(run.languages),
     output:
         run.files("vocab/{lang}/{tok}/README.md", tok=run.tokenizers),
     log:

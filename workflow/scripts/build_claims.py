@@ -3,10 +3,9 @@
 from reproduction.job import job
 from reproduction.paper.claims import build_claims
 from reproduction.paper.claims_inputs import Results
-from reproduction.paper.inputs import as_retrieved
 
 with job(snakemake):
-    texts = as_retrieved(snakemake.params.texts, snakemake.input.descriptions)
+    texts = snakemake.params.texts
     printed = [(one["language"], one["corpus"]) for one in texts if one["in_paper"]]
     build_claims(
         Results(**snakemake.params.run, paper_texts=printed),

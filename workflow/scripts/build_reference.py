@@ -3,19 +3,19 @@
 from pathlib import Path
 
 from reproduction.job import job
-from reproduction.paper.inputs import as_retrieved
 from reproduction.paper.reference import build_reference
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    texts = as_retrieved(params.texts, inputs.descriptions)
     build_reference(
         snakemake.output.folder,
         [*inputs.pages, *inputs.artefacts],
         template=inputs.template,
         texts=[
             {**source, **text, "summary": summary}
-            for source, text, summary in zip(params.sources, texts, inputs.summaries, strict=True)
+            for source, text, summary in zip(
+                params.sources, params.texts, inputs.summaries, strict=True
+            )
         ],
         lists=params.lists,
         tasks=[

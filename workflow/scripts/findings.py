@@ -2,7 +2,6 @@
 
 from reproduction.job import job
 from reproduction.paper.findings import build_findings
-from reproduction.paper.inputs import as_retrieved
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
@@ -13,6 +12,6 @@ with job(snakemake):
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
         values=inputs.paper,
         run=params.run,
-        texts=as_retrieved(params.texts, inputs.descriptions),
+        texts=params.texts,
         figures=params.figures,
     )

@@ -2,7 +2,7 @@
 
 from reproduction.data.construct import construct
 from reproduction.data.datasets import RowPart, prepare_task, task_errors
-from reproduction.data.files import read_form, source_errors
+from reproduction.data.files import Form
 from reproduction.job import job
 from reproduction.parquet import write_parquet
 from sagevocab.state import scratch_folder
@@ -10,8 +10,8 @@ from sagevocab.state import scratch_folder
 with job(snakemake), task_errors(snakemake.wildcards.task):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
     for split, (source, part) in params.splits.items():
-        files, form = read_form(source, inputs[split])
-        with source_errors(form), scratch_folder(outputs[split]) as folder:
+        files, form = inputs[split], Form(**source)
+        with scratch_folder(outputs[split]) as folder:
             if source["kind"] == "constructed":
                 files = [str(folder / "rows.parquet")]
                 asked = (source["name"], source["split"], source["rows"], source["seed"])

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from reproduction.data.descriptions import retrieved_source
 from reproduction.job import job, lasting_imports
 from sagevocab.export import describe_source
 
@@ -27,5 +26,5 @@ with job(snakemake) as progress:
         state_dir=progress,
         threads=max(1, snakemake.threads // processes),
         gpus=gpus,
-        corpus=describe_source(retrieved_source(**snakemake.params.text)),
+        corpus=describe_source(snakemake.params.text),
     )

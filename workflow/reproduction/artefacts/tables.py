@@ -132,7 +132,6 @@ OF_SENTENCES = {
 }
 SENTENCES = {
     "lines": "corpus/{lang}.txt.zst",
-    "descriptions": lambda run: run.descriptions(_with_examples(run)),
     "paper": PAPER,
 }
 

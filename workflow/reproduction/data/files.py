@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from sagevocab import tables
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
 from sagevocab.tables import TABLE_ENDINGS, TABLES, file_ending
 
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
@@ -38,32 +37,6 @@ class Form(BaseModel):
     clean: bool = False  # whether only whole sentences are taken, as of a dump
     examples: int | None = None  # how many rows a split has
     labels: list[str | int] | None = None  # the classes of a split as its rows hold them
-    cached: str | None = None  # where the download is kept
-
-
-def read_form(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], Form]:
-    """Return the data files of a source, and how to read them.
-
-    source: `kind` and form as configured. What was retrieved is read as its description says: it
-    may be a fallback. files: what a rule got: the files themselves, or one and its description.
-    """
-    if source["kind"] in ("path", "constructed"):
-        return list(files), Form(**source)
-    data, description = files
-    return [data], Form(**read_json(description))
-
-
-@contextmanager
-def source_errors(form: Form) -> Iterator[None]:
-    """Add to a user's error about downloaded data where the download is kept."""
-    try:
-        yield
-    except UserError as error:
-        if not form.cached:
-            raise
-        raise UserError(
-            f"{error}; {form.cached} is the download: delete it to fetch it again"
-        ) from error
 
 
 def local_files(path: str | Sequence[str]) -> list[str]:

@@ -1,9 +1,8 @@
 """Where data comes from: local files, files of packages, downloads, sets of the Hugging Face hub.
 
 A source of the configuration, with what the catalogue (datasets.yaml) says of its data set, is one
-frozen model, checked once. Its `fetch` brings the data to its place. Beside the file stands
-`FILE.source.json`: the source, the URL that gave it and the digest seen. Later stages read format
-and column from there.
+frozen model, checked once. Its `fetch` brings the data to its place: what the catalogue says, or an
+error. Beside the file stands `FILE.source.json`: the source, the URL that gave it, the digest seen.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
-from sagevocab.errors import SettingError, UserError, tell
+from sagevocab.errors import SettingError, UserError
 from sagevocab.fields import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, write_json
 from sagevocab.tables import TABLES
@@ -40,7 +39,6 @@ CONSTRUCTED = (
     *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
     *("sst2", "ner_en", "ner_tr"),
 )
-LATEST = "latest"
 
 Entry = dict[str, Any]
 Seen = dict[str, Any]
@@ -54,9 +52,10 @@ class Source(Form):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     # What says how data are found, and nothing of what they are.
-    _UNRECORDED: ClassVar = {"fallback", "index", "sums"}
+    _UNRECORDED: ClassVar = {"index", "others", "stands_for", "sums"}
     # What is said for people: no retrieval runs again for another title or licence.
     _FOR_PEOPLE: ClassVar = {"title", "licence", "citation", "size", "note", "in_paper"}
+    _FOR_PEOPLE |= {"others", "stands_for"}
 
     kind: str
     name: str | list[str]  # as the configuration has it
@@ -68,7 +67,8 @@ class Source(Form):
     size: str | None = None
     note: str | None = None
     in_paper: bool | None = None
-    instead_of: str | None = None
+    stands_for: str | None = None  # the data set of the paper that it is not, and comes next to
+    others: list[str] = []  # data sets that come next to this one
 
     @property
     def shown_title(self) -> str:
@@ -83,18 +83,19 @@ class Source(Form):
     @property
     def form(self) -> dict[str, Any]:
         """What reading it depends on."""
-        fields = {"key", "kind", "format", "column", "where", "sentences"}
+        fields = {"key", "kind", "format", "column", "where", "sentences", "clean"}
+        fields |= {"examples", "labels"}
         return self.model_dump(include=fields, exclude_none=True)
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for people."""
+        return " and ".join(map(str, local_files(self.name)))
 
     @property
     def decisive(self) -> dict[str, Any]:
         """What its retrieval depends on."""
-        left_out = self._FOR_PEOPLE | {"fallback"}
-        fallback = getattr(self, "fallback", None)
-        return {
-            **self.model_dump(exclude=left_out, exclude_none=True),
-            **({"fallback": fallback.decisive} if fallback else {}),
-        }
+        return self.model_dump(exclude=self._FOR_PEOPLE, exclude_none=True)
 
     @property
     def record(self) -> dict[str, Any]:
@@ -136,10 +137,8 @@ class _Verified(Source):
 
         expected = Expected(self.bytes, checksums)
         fetched = download(urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
-        is_local = fetched.url.startswith("file:")
-        publish(fetched.path, output, may_link=not is_local)
-        seen = {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
-        return seen if is_local else seen | {"cached": str(fetched.path)}
+        publish(fetched.path, output, may_link=not fetched.url.startswith("file:"))
+        return {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
 
 
 class Packaged(_Verified):
@@ -148,32 +147,25 @@ class Packaged(_Verified):
     kind: Literal["package"] = "package"
     package: str | list[str]
 
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for people."""
+        return self.package if isinstance(self.package, str) else ", ".join(self.package)
+
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
         if isinstance(self.package, str):
             url = package_file(self.package, self.key).as_uri()
             seen = self._fetch_first([url], output, cache_dir, self._checksums)
-            return seen | {"origin": self.package}  # its folder differs between machines
+            return seen | {"origin": self.origin}  # its folder differs between machines
         with atomic_path(output) as temporary, temporary.open("wb") as joined:
             for name in self.package:
                 content = package_file(name, self.key).read_bytes()
                 joined.write(content if content.endswith(b"\n") else content + b"\n")
-        return _seen(output, origin=", ".join(self.package))
+        return _seen(output, origin=self.origin)
 
 
-class _Dataset(Source):
-    """A data set of the catalogue that a server has."""
-
-    fallback: Download | Hub | None = None
-
-    @property
-    def advice(self) -> str:
-        """What a user can do where it can't be had."""
-        other = f" or `{self.key}.dataset` to {self.fallback.name}" if self.fallback else ""
-        return f"{super().advice}{other}"
-
-
-class Download(_Verified, _Dataset):
+class Download(_Verified):
     """A file behind addresses; of any dump of Wikipedia, with language and date in them."""
 
     kind: Literal["download"] = "download"
@@ -182,32 +174,36 @@ class Download(_Verified, _Dataset):
     index: list[str] | None = None
     sums: list[str] | None = None
 
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for people."""
+        return self.urls[0]
+
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it, or a part of a dump, to `output`; return where it came from and what it is."""
-        dated = self._dated()
-        if part and dated.index:
+        if part and self.index:
             key = self.key.removesuffix(".source")
             where = {"cache_dir": cache_dir, "key": key, "advice": self.advice}
-            if drawn := part.draw(dated.urls, dated.index, output, **where):
-                origin = f"{dated.urls[0]} (streams drawn by its index)"
-                return dated.record | _seen(output, origin=origin, **drawn)
-        checksums = dated._checksums or dated._published_checksums()
-        return dated.record | dated._fetch_first(dated.urls, output, cache_dir, checksums)
+            if drawn := part.draw(self.urls, self.index, output, **where):
+                origin = f"{self.origin} (streams drawn by its index)"
+                return _seen(output, origin=origin, **drawn)
+        checksums = self._checksums or self._published_checksums()
+        return self._fetch_first(self.urls, output, cache_dir, checksums)
 
     def of_wikipedia(self, language: str | None, date: str | None) -> Download:
         """Put language and date into the addresses of an entry that is for any dump.
 
         Raises:
-            SettingError: it needs a language.
+            SettingError: it needs one of them.
         """
-        if "{language}" in " ".join(self.urls) and not language:
-            raise SettingError("language", "missing; say which Wikipedia, such as `tr`")
-        code = (language or "").replace("-", "_")
-        return self._replacing({"{language}": code, "{date}": date or LATEST})
+        addresses = " ".join(self.urls)
+        for key, value in {"language": language, "date": date}.items():
+            if f"{{{key}}}" in addresses and not value:
+                raise SettingError(key, _MISSING[key])
+        marks = {"{language}": (language or "").replace("-", "_"), "{date}": date or ""}
 
-    def _replacing(self, values: Mapping[str, str]) -> Download:
         def filled(text: str) -> str:
-            for mark, value in values.items():
+            for mark, value in marks.items():
                 text = text.replace(mark, value)
             return text
 
@@ -216,26 +212,6 @@ class Download(_Verified, _Dataset):
         texts = {"title": self.title, "version": self.version}
         changed |= {key: filled(text) for key, text in texts.items() if text}
         return self.model_copy(update=changed)
-
-    def _dated(self) -> Download:
-        """Return it with the date of its `latest` dump, which its list of sums names."""
-        if self.version != LATEST:
-            return self
-        if not self.sums:
-            raise UserError(
-                f"config key {self.key}.date: {self.name} has no `sums` in datasets.yaml, which "
-                "say which dump is the latest; set a date"
-            )
-        pattern = re.compile(re.escape(_base_name(self.urls[0])).replace(LATEST, r"(\d{8})"))
-        sums = _sums(self.sums, f"check `{self.key}.language`, or {self.advice}")
-        dates = [found[1] for found in map(pattern.fullmatch, sums) if found]
-        if not dates:
-            raise UserError(
-                f"{self.sums[0]}: does not say which dump is the latest; set `{self.key}.date`, or "
-                f"{self.advice}"
-            )
-        log.info("%s: the latest dump is of %s", self.key, dates[0])
-        return self._replacing({LATEST: dates[0]})
 
     def _published_checksums(self) -> dict[str, str]:
         """Return the checksums of the file in the lists that servers publish, or none."""
@@ -253,6 +229,12 @@ class Download(_Verified, _Dataset):
         return checksums
 
 
+_MISSING = {
+    "language": "missing; say which Wikipedia, such as `tr`",
+    "date": "missing; say which dump, such as `20260801`: https://dumps.wikimedia.org lists them",
+}
+
+
 class HubSet(BaseModel):
     """Files of a data set on the Hugging Face hub.
 
@@ -266,13 +248,18 @@ class HubSet(BaseModel):
     files: str
 
 
-class Hub(_Dataset):
+class Hub(Source):
     """A file of a data set on the Hugging Face hub; several, or a part of them, as one table."""
 
     kind: Literal["hub"] = "hub"
     format: Literal[*FORMATS] = "parquet"
     hub: HubSet
     share: list[Share] | None = None  # [from, to] of a seeded shuffle of the rows
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for people."""
+        return f"https://huggingface.co/datasets/{self.hub.repo}"
 
     @field_validator("share")
     @classmethod
@@ -299,7 +286,7 @@ class Hub(_Dataset):
         where = {"origin": hub_url(self.hub), "commit": found.commit}
         if part:
             where["parts"] = f"{len(found.paths)} of {found.total} files"
-        return _seen(output, cached=", ".join(map(str, found.paths)), **where)
+        return _seen(output, **where)
 
 
 def _seen(output: Path, **more: Any) -> Seen:
@@ -372,12 +359,11 @@ def _catalogued(name: str, entries: dict[str, Entry], fields: dict[str, Any]) ->
     both = {"hub": entry["hub"] | own["hub"]} if entry.get("hub") and own.get("hub") else {}
     said = {key: value for key, value in {**entry, **own, **both}.items() if value is not None}
     said.pop("splits", None)
-    if (other := said.pop("fallback", None)) is not None:
-        if other not in entries:
-            raise SettingError("fallback", f"{other!r} is no entry; name one")
-        # What reads the data set of the configuration does not read another one.
-        kept = {key: fields[key] for key in ("key", "split") if key in fields}
-        said["fallback"] = _catalogued(other, entries, kept)
+    stands_for = said.get("stands_for", name)
+    if stands_for not in entries:
+        raise SettingError("stands_for", f"{stands_for!r} is no entry; name one")
+    near = [stands_for, *(key for key in entries if entries[key].get("stands_for") == stands_for)]
+    said["others"] = [key for key in near if key != name and not entries[key].get("in_paper")]
     origins = [origin for origin in _ORIGINS if said.get(origin)]
     if len(origins) != 1:
         raise SettingError("", f"needs exactly one of {', '.join(_ORIGINS)}; has {origins}")
@@ -481,28 +467,19 @@ def retrieve(
 ) -> None:
     """Bring the data of a source to `output`, and write what it is beside it.
 
-    A data set that no server has is replaced by its fallback, with a warning; the description names
-    both. A failing network, a busy server and damaged data are no reason to take other data.
     part: of a dump with an index or a data set of the hub, how much is wanted; None for all of it.
 
     Raises:
-        UserError: neither can be had; the message names addresses and configuration key.
+        UserError: it can't be had; the message names addresses and configuration key.
     """
     from reproduction.data.download import UnavailableError, disk_errors
 
-    output, cache_dir = Path(output), Path(cache_dir)
-    first, problems, seen = source, [], None
-    with disk_errors(output, "make room"):
-        while seen is None:
-            try:
-                seen = source.fetch(output, cache_dir, seed, part)
-            except UserError as error:
-                problems.append(str(error))
-                fallback = getattr(source, "fallback", None)
-                if fallback is None or not isinstance(error, UnavailableError):
-                    raise type(error)("; in its place: ".join(problems)) from error
-                line = f"{source.key}: {fallback.name} is taken instead of {source.name}"
-                log.warning("%s; %s", error, line)
-                tell(f"warning: {line}")
-                source = fallback.model_copy(update={"instead_of": first.name})
-        write_json(description, {**source.record, **seen})
+    try:
+        with disk_errors(output, "make room"):
+            seen = source.fetch(Path(output), Path(cache_dir), seed, part)
+            write_json(description, {**source.record, **seen})
+    except UnavailableError as error:
+        if not source.others:
+            raise
+        others = " or ".join(source.others)
+        raise UserError(f"{error}, or `{source.key}.dataset` to another text: {others}") from error

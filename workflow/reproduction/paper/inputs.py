@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from reproduction.data.descriptions import retrieved_source
 from sagevocab.errors import UserError
 
 # The tokenizer that the others are compared with; the rules that make its vocabulary and SaGe's.
@@ -27,33 +26,6 @@ def read_paper_values(path: str | Path) -> dict[str, Any]:
         return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
-
-
-def as_retrieved(
-    texts: Iterable[Mapping[str, Any]], descriptions: Iterable[str | Path]
-) -> list[dict[str, Any]]:
-    """Return texts with what they were retrieved as: the set of the configuration or a fallback.
-
-    texts: `kind`, `title` and `licence` of each source as configured, and what else is known.
-    descriptions: the files beside what was retrieved, in the order of those sources that are no
-    local file. `in_paper` is added: whether the paper names this very text.
-
-    Raises:
-        UserError: a description is missing or damaged.
-    """
-    rest = iter(descriptions)
-    return [
-        {
-            **text,
-            **_identity(retrieved_source(text, [] if text["kind"] == "path" else [next(rest)])),
-        }
-        for text in texts
-    ]
-
-
-def _identity(source: Mapping[str, Any]) -> dict[str, Any]:
-    known = {key: source[key] for key in ("title", "licence", "format") if source.get(key)}
-    return {**known, "in_paper": bool(source.get("in_paper"))}
 
 
 def of_language(

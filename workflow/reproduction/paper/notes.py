@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
-
-from reproduction.paper.inputs import as_retrieved
 
 OWN_CONFIGURATION = "mine.yaml"  # in commands, stands for configuration files of a user's own
 
@@ -20,16 +17,12 @@ def presets_note(presets: Iterable[tuple[str, str]]) -> str:
     return f"Presets: {'; '.join(names)}." if names else ""
 
 
-def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[str | Path]) -> str:
+def sources_note(sources: Iterable[Mapping[str, Any]]) -> str:
     """Return the sources of a table's sentences with their licences; empty without sources.
 
-    sources, descriptions: as for `as_retrieved`.
-
-    Raises:
-        UserError: a description is missing or damaged.
+    sources: title and licence of each, and what else is known.
     """
-    used = as_retrieved(sources, descriptions)
-    texts = dict.fromkeys(f"{t['title']}, {t['licence'] or 'licence not stated'}" for t in used)
+    texts = dict.fromkeys(f"{t['title']}, {t['licence'] or 'licence not stated'}" for t in sources)
     return f"Sentences: {'; '.join(texts)}." if texts else ""
 
 

@@ -54,7 +54,6 @@ def table_examples(
     lines: Mapping[str, Files],
     segmenters: Mapping[str, Mapping[str, Segmenter]],
     paper: Mapping[str, Any],
-    descriptions: Sequence[Files] = (),
     *,
     words: Mapping[str, Any],
     languages: Mapping[str, str],
@@ -65,7 +64,7 @@ def table_examples(
 
     lines: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper: the
     paper's values, whose sentences are segmented too. languages: code -> title. words: settings of
-    `WordRule`. sources, descriptions: of the texts, as for `sources_note`.
+    `WordRule`. sources: of the texts, as for `sources_note`.
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
@@ -86,7 +85,7 @@ def table_examples(
         note=[
             EXAMPLES_NOTE,
             PAPER_NOTE if printed else "",
-            sources_note(sources, descriptions),
+            sources_note(sources),
             *notes,
         ],
     )
@@ -157,7 +156,6 @@ def table_retokenization(
     initial: Mapping[str, Files],
     ablations: Mapping[str, Mapping[str, Files]],
     paper: Mapping[str, Any],
-    descriptions: Sequence[Files] = (),
     *,
     words: Mapping[str, Any],
     languages: Mapping[str, str],
@@ -191,7 +189,7 @@ def table_retokenization(
         blocks,
         [dict(zip(names, row, strict=True)) for block in blocks for row in block],
         opening=4,
-        note=[ABLATIONS_NOTE, sources_note(sources, descriptions), *notes],
+        note=[ABLATIONS_NOTE, sources_note(sources), *notes],
     )
 
 
