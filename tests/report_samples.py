@@ -28,7 +28,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "where": "Section 4",
         "statement": f"<b>{name}</b> & `others` hold.",
         "paper": 0.83,
-        "ours": 0.8,
+        "value": 0.8,
         "low": 0.75,
         "high": 0.85,
         "verdict": verdict,
@@ -43,7 +43,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "constructed": False,
         "timing": False,
         "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
-        "met_by": {"random": 1, "frequency": 0, "counts": 1},
+        "agreeing": {"random": 1, "frequency": 0, "counts": 1},
         "meets": True,
         "group": f"measure_of({name})",
         "definition": False,
@@ -60,7 +60,7 @@ RECORDS = [
         "sage",
         "not measurable here",
         where="Table 4",
-        ours=None,
+        value=None,
         low=None,
         high=None,
         reason="config key lm.enabled is false",
@@ -82,7 +82,7 @@ def _row_and_seeds(one: dict) -> list[dict]:
         {**place, "seed": seed, **value_or_words(value)}
         for seed, value in enumerate(one.get("seeds", []), start=1)
     ]
-    return [{**place, **usual, **known, **place, **value_or_words(one["ours"])}, *seeds]
+    return [{**place, **usual, **known, **place, **value_or_words(one["value"])}, *seeds]
 
 
 def _controls(records: list[dict]) -> list[dict]:
@@ -91,7 +91,7 @@ def _controls(records: list[dict]) -> list[dict]:
         {
             **{"statement": name, "language": language, "tokenizer": f"{control}.seed{seed}"},
             **{"role": "control", "control": control, "seed": seed},
-            **{"meets": seed <= one["met_by"][control], **value_or_words(value)},
+            **{"meets": seed <= one["agreeing"][control], **value_or_words(value)},
         }
         for (name, language), one in first.items()
         for control, values in one["controls"].items()

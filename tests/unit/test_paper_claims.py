@@ -311,7 +311,7 @@ def test_a_value_alone_meets_a_statement_in_its_target(claim: dict, inside, outs
 
 def test_share_difference_is_newcombes_published_example_and_tested_by_fisher():
     measured = intervals.share_difference(Share(56, 70), Share(48, 80))
-    assert measured.ours == pytest.approx(0.2)
+    assert measured.value == pytest.approx(0.2)
     assert (measured.low, measured.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     # The tea tasting: 1 + 16 of the 70 tables are as extreme to either side.
     assert intervals.fisher(Share(3, 4), Share(1, 4)) == pytest.approx(34 / 70)
@@ -335,7 +335,7 @@ def test_words_of_a_line_go_together():
     hits = np.tile([2, 0], 500)
     zero, words = np.zeros(1000, dtype=int), np.full(1000, 2)
     measured = intervals.line_share_difference(hits, zero, words, seed=1)
-    assert measured.ours == 0.5
+    assert measured.value == 0.5
     assert measured.high - measured.low == pytest.approx(2 * 1.96 * 0.5 / math.sqrt(1000), rel=0.1)
 
 
@@ -345,8 +345,8 @@ def test_distance_change_of_equal_texts_is_within_its_interval():
     resampled = [intervals.resampled_distance(t, seed=seed) for seed, t in enumerate(tables)]
     measured = intervals.change(*resampled)
     first, second = (np.abs(t[:, :3].sum(axis=0)).sum() / t[:, 3].sum() / 2 for t in tables)
-    assert measured.ours == pytest.approx(first - second)
-    assert measured.low < measured.ours < measured.high
+    assert measured.value == pytest.approx(first - second)
+    assert measured.low < measured.value < measured.high
     assert measured.p_value > 0.05
 
 
@@ -358,7 +358,7 @@ def test_seeds_are_in_value_interval_and_test_by_hand():
     ]
     together = intervals.over_seeds(seeds)
     assert together.seeds == pytest.approx((0.3, 0.5, 0.7))
-    assert (together.ours, together.p_value) == (pytest.approx(0.5), 0.04)
+    assert (together.value, together.p_value) == (pytest.approx(0.5), 0.04)
     of_seeds, variance = 0.04 / 3, 0.04 / 3 + 0.01
     degrees = variance**2 / (of_seeds**2 / 2)
     half = scipy_stats.t.ppf(0.975, degrees) * math.sqrt(variance)
@@ -368,7 +368,7 @@ def test_seeds_are_in_value_interval_and_test_by_hand():
 def test_words_and_agreement_of_seeds_are_the_majoritys():
     words = (("a", False), ("b", True), ("b", True))
     together = intervals.over_seeds([Measurement(word, holds=holds) for word, holds in words])
-    assert (together.ours, together.holds, together.agrees) == ("a", True, None)
+    assert (together.value, together.holds, together.agrees) == ("a", True, None)
     rare = [Measurement(0.1, left_out=count) for count in (2, 5, 9)]
     assert intervals.over_seeds(rare).left_out == 5
 
@@ -377,7 +377,7 @@ def test_words_and_agreement_of_seeds_are_the_majoritys():
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"),
+    ("name", "value"),
     [
         ("sage_only_word_initial", 3 / 4),
         ("bpe_only_word_initial", 0.0),
@@ -410,9 +410,9 @@ def test_words_and_agreement_of_seeds_are_the_majoritys():
         ("ings_dismantled", "in g s"),
     ],
 )
-def test_measurements_worked_out_by_hand(found, name: str, ours: float | str):
+def test_measurements_worked_out_by_hand(found, name: str, value: float | str):
     tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset", "words_of_quora") else "sage"
-    assert one_of(found, name, tokenizer)["ours"] == pytest.approx(ours, abs=1e-9)
+    assert one_of(found, name, tokenizer)["value"] == pytest.approx(value, abs=1e-9)
 
 
 def test_each_measure_has_the_interval_and_the_test_of_what_it_resamples(found):
@@ -452,7 +452,7 @@ def test_another_language_has_verdicts_where_the_statement_is_of_no_language(fou
         r["id"]: r for r in found if r["language"] == "de" and r["verdict"] != "not measurable here"
     }
     assert all(r["beyond"] for r in decided.values())
-    assert decided["whole_words_more"]["ours"] == pytest.approx(3 / 16)
+    assert decided["whole_words_more"]["value"] == pytest.approx(3 / 16)
     assert {"longer_pieces", "ratio_lower", "bpe_subset", "single_characters_more"} < set(decided)
     assert not {"og_discarded", "sage_only_word_initial", "frequency_sage_s"} & set(decided)
 
@@ -470,7 +470,7 @@ def test_what_no_model_has_learnt_is_not_measured(run: Results, other, compared)
 
 
 @pytest.mark.parametrize(
-    ("bpe", "sage", "name", "ours", "verdict"),
+    ("bpe", "sage", "name", "value", "verdict"),
     [
         # Of the ranks from 50 on, one has fewer, and at the last nobody was seen.
         ([90] * 49 + [8, 7, 6, 0], [90] * 49 + [7, 7], "neighbours_dip_w5", 1 / 2, None),
@@ -486,13 +486,13 @@ def test_what_no_model_has_learnt_is_not_measured(run: Results, other, compared)
         ([50] * 100, [60] * 90 + [40] * 10, "neighbours_dip_rank_w5", 101, "not reproduced"),
     ],
 )
-def test_ranks_below_those_of_bpe(run: Results, bpe, sage, name, ours, verdict):
+def test_ranks_below_those_of_bpe(run: Results, bpe, sage, name, value, verdict):
     for tokenizer, numbers in {"bpe": bpe, "sage": sage}.items():
         pieces = [f"{tokenizer}{rank}" for rank in range(len(numbers))]
         table = pd.DataFrame({"piece": pieces, "window": 5, "distinct": numbers, "count": 9})
         write_parquet(run.analysis("en", "train", tokenizer) / "neighbours.parquet", table)
     record = record_of(name, run)
-    assert record["ours"] == pytest.approx(ours)
+    assert record["value"] == pytest.approx(value)
     assert verdict in (None, record["verdict"])
 
 
@@ -504,7 +504,7 @@ def test_table_1_segmentation_as_printed_and_in_part(run: Results, lacking, verd
     )
     record = record_of("example_2_bpe", run, "bpe")
     assert record["verdict"] == verdict
-    assert (record["ours"] == printed) == (verdict == "reproduced")
+    assert (record["value"] == printed) == (verdict == "reproduced")
 
 
 def test_table_2_needs_its_piece(small: Results, run: Results):
@@ -512,7 +512,7 @@ def test_table_2_needs_its_piece(small: Results, run: Results):
     pieces = ["▁include", "▁includ", "▁inc", "de", "e", "d", "l", "u"]
     write_pieces(run.initial("en") / "pieces.txt", pieces)
     record = record_of("retokenization", run, "bpe")
-    assert (record["ours"], record["verdict"]) == ("▁includ e → ▁inc l u de", "reproduced")
+    assert (record["value"], record["verdict"]) == ("▁includ e → ▁inc l u de", "reproduced")
 
 
 def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Results):
@@ -522,7 +522,7 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Resul
     write_parquet(path, rankings)
     record = record_of("loss_ranking_stable", run)
     expected = scipy_stats.spearmanr(range(40), [n + n % 2 for n in range(40)]).statistic
-    assert record["ours"] == pytest.approx(expected)
+    assert record["value"] == pytest.approx(expected)
     assert record["verdict"] == "reproduced"
     write_parquet(path, rankings[rankings["iteration"] < 24])
     assert record_of("loss_ranking_stable", run)["verdict"] == "not measurable here"
@@ -543,15 +543,15 @@ def test_a_change_is_set_against_what_a_seed_changes(run: Results):
     seeded = dataclasses.replace(run, further_seeds=seeds, heuristics={"sage_exact": "sage"})
     record = record_of("heuristics_minor", seeded)
     # Ranks 1 2 3 4 and 1 3 2 4; seeds have a b c in one order, then a b twice in the other.
-    assert record["ours"] == pytest.approx(0.8 - (1 - 1 - 1) / 3)
+    assert record["value"] == pytest.approx(0.8 - (1 - 1 - 1) / 3)
     # Errors of 0, 2 / 2, 1 / 4 and 0; of seeds 0, 0, 2 / 4, then 1 / 1 and 1 / 2 twice.
-    error = record_of("heuristics_minor_error", seeded)["ours"]
+    error = record_of("heuristics_minor_error", seeded)["value"]
     assert error == pytest.approx(0.125 - (0 + 0.75 + 0.75) / 3)
     record = record_of("heuristics_minor_pieces", seeded)
     # In common: all four, where seeds have 3, 2 and 2 of four.
-    assert record["ours"] == pytest.approx(1 - 7 / 12)
+    assert record["value"] == pytest.approx(1 - 7 / 12)
     half = scipy_stats.t.ppf(0.975, 2) * np.std([3 / 4, 1 / 2, 1 / 2], ddof=1) * math.sqrt(4 / 3)
-    assert record["high"] - record["ours"] == pytest.approx(half)
+    assert record["high"] - record["value"] == pytest.approx(half)
 
 
 def test_boundaries_between_morphemes_by_hand(run: Results):
@@ -563,7 +563,7 @@ def test_boundaries_between_morphemes_by_hand(run: Results):
         write_parquet(path, pd.DataFrame(frame))
     listed = dataclasses.replace(run, morpheme_languages=["en"])
     record = record_of("suffixes_broken_down", listed)
-    assert record["ours"] == pytest.approx(2 * 3 / 8 - 2 * 1 / 6)
+    assert record["value"] == pytest.approx(2 * 3 / 8 - 2 * 1 / 6)
 
 
 def test_texts_are_cut_to_one_length(small: Results):
@@ -584,7 +584,7 @@ def test_a_record_says_what_controls_give_and_which_meet_the_statement(found):
     ):
         record = one_of(found, name)
         assert record["controls"] == {"frequency": [bpe], "random": [sage, bpe, bpe]}
-        assert (record["meets"], record["met_by"]) == (True, {"frequency": 0, "random": 1})
+        assert (record["meets"], record["agreeing"]) == (True, {"frequency": 0, "random": 1})
 
 
 def test_a_control_has_the_number_of_a_resampled_measurement(found):
@@ -592,11 +592,11 @@ def test_a_control_has_the_number_of_a_resampled_measurement(found):
     assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
     # A control that is BPE's vocabulary has no pieces of its own: some claims have one value.
     for record in counted.values():
-        assert record["controls"]["random"][0] == record["ours"]
+        assert record["controls"]["random"][0] == record["value"]
     # Scores, times, seeds and claims about BPE have none.
     assert not {"score_mrpc_sage", "cost_ratio", "retraining_minor"} & set(counted)
     of_bpe = [record for record in found if record["tokenizer"] == "bpe"]
-    assert of_bpe and not any(record["controls"] or record["met_by"] for record in of_bpe)
+    assert of_bpe and not any(record["controls"] or record["agreeing"] for record in of_bpe)
 
 
 def test_a_vocabulary_is_a_row_whatever_its_role(run: Results):
@@ -685,9 +685,9 @@ def test_claims_are_written_with_preset_and_origin(small: Results, tmp_path: Pat
     assert all(r["reason"] for r in found if r["verdict"] == "not measurable here")
     assert {r["id"] for r in found if r["constructed"]} >= {"score_mrpc_sage", "better_on_mrpc"}
     score = one_of(found, "score_mrpc_sage")
-    assert (score["ours"], score["verdict"]) == (pytest.approx(0.765), "not measurable here")
+    assert (score["value"], score["verdict"]) == (pytest.approx(0.765), "not measurable here")
 
 
 def test_markdown_keeps_a_bar_inside_its_cell(found):
-    page = claims_markdown([{**one_of(found, "og_discarded"), "ours": "a | b"}], TEMPLATE)
+    page = claims_markdown([{**one_of(found, "og_discarded"), "value": "a | b"}], TEMPLATE)
     assert "| a \\| b |" in page

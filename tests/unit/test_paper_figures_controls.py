@@ -57,11 +57,11 @@ def test_without_controls_one_line_says_what_to_list(drawings):
 def test_values_are_read_from_the_claims_and_those_of_controls_once(tmp_path: Path):
     measured = {"controls": {"random": [1.1, 1.4], "counts": ["words"]}, "language": "en"}
     sage, released = (
-        record("token_ratio", name, "reproduced", ours=1.25, low=1.2, high=1.3, **measured)
+        record("token_ratio", name, "reproduced", value=1.25, low=1.2, high=1.3, **measured)
         for name in ("sage", "sage_released")
     )
     path = tmp_path / "claims.parquet"
-    write_parquet(path, frame_of([{**sage, "seeds": [1.2, 1.3]}, {**released, "ours": None}]))
+    write_parquet(path, frame_of([{**sage, "seeds": [1.2, 1.3]}, {**released, "value": None}]))
     rows = read_values(str(path))
     assert rows[["vocabulary", "value"]].values.tolist() == [
         ["sage", 1.25],

@@ -120,8 +120,8 @@ def test_a_sentence_without_its_claim_is_left_out(evidence):
 
 
 def test_claims_that_are_not_measured_are_counted_and_have_no_number(evidence):
-    nothing = dict.fromkeys(("ours", "low", "high", "meets"))
-    nothing |= {"verdict": "not measurable here", "controls": {}, "met_by": {}}
+    nothing = dict.fromkeys(("value", "low", "high", "meets"))
+    nothing |= {"verdict": "not measurable here", "controls": {}, "agreeing": {}}
     text = shown(with_all(evidence, **nothing))
     count = len({record["id"] for record in counted(evidence)})
     assert f"Not measurable here are {count} statements" in text

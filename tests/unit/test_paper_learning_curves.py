@@ -181,12 +181,12 @@ def claimed(tmp_path, values, seeds=(), **changes):
 def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_path):
     bpe, sage = curve([4, 3, 2], spread=0.01), curve([4, 2, 1.5], spread=0.01, seed=1)
     record = claimed(tmp_path, {"bpe": [bpe], "sage": [sage]})
-    assert record["ours"] == pytest.approx(20 / 30, rel=1e-3)
-    assert record["low"] < record["ours"] < record["high"] < 1
+    assert record["value"] == pytest.approx(20 / 30, rel=1e-3)
+    assert record["low"] < record["value"] < record["high"] < 1
     assert (record["verdict"], record["interval"]) == ("reproduced", "lines")
     assert record["p_adjusted"] == pytest.approx(2 / 1001)
     other = claimed(tmp_path / "other", {"bpe": [sage], "sage": [bpe]})
-    assert (other["verdict"], other["ours"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
+    assert (other["verdict"], other["value"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
 
 
 def test_several_pretraining_seeds_are_what_the_interval_is_over(tmp_path):
@@ -195,7 +195,7 @@ def test_several_pretraining_seeds_are_what_the_interval_is_over(tmp_path):
     record = claimed(tmp_path, curves, seeds=(2, 3))
     # Updates to the worse of two final values: 20 + 10 / 1.1 and 20 + 10 / 1.2 of 30, 30 of 28.
     logs = np.log([(20 + 10 / 1.1) / 30, (20 + 10 / 1.2) / 30, 30 / 28])
-    assert record["ours"] == pytest.approx(np.exp(logs.mean()))
+    assert record["value"] == pytest.approx(np.exp(logs.mean()))
     assert record["interval"] == "pretraining seeds"
     assert record["p_value"] == pytest.approx(stats.ttest_1samp(logs, 0).pvalue)
     low, high = stats.t.interval(0.95, 2, logs.mean(), stats.sem(logs))

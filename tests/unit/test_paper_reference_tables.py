@@ -152,7 +152,7 @@ def claims_of(values: dict[str, float], **changes) -> dict:
     record = {"seeds": [1.0, 1.1, 0.9], "low": None, "high": None, "timing": None}
     record |= {"verdict": "reproduced", "statement": "", "language": "en", "tokenizer": "sage"}
     return {
-        (name, "en", "sage"): {**record, "id": name, "ours": ours, **changes}
+        (name, "en", "sage"): {**record, "id": name, "value": ours, **changes}
         for name, ours in values.items()
     }
 

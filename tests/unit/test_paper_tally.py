@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from report_samples import record
-from reproduction.paper.tally import met_by_controls, tally
+from reproduction.paper.tally import controls_that_agree, tally
 
 
 def of(name: str, group: str, language: str = "en", **changes) -> dict:
     controls = {"random": [0.1, 0.2, 0.3, 0.4], "counts": [0.5]}
-    given = {"controls": controls, "met_by": {"random": 1, "counts": 1}, "meets": False}
+    given = {"controls": controls, "agreeing": {"random": 1, "counts": 1}, "meets": False}
     return record(name, "sage", "undecided", group=group, language=language, **given | changes)
 
 
@@ -20,12 +20,12 @@ def test_vocabularies_are_sorted_by_the_statements_that_they_meet():
 
 
 def test_only_statements_that_all_could_be_measured_on_are_counted():
-    lacking = {"controls": {"counts": [0.5]}, "met_by": {"counts": 1}}
+    lacking = {"controls": {"counts": [0.5]}, "agreeing": {"counts": 1}}
     records = [
         of("a", "x"),
         of("b", "x", **lacking),
-        of("c", "x", controls={}, met_by={}),
-        of("d", "x", ours="kept"),
+        of("c", "x", controls={}, agreeing={}),
+        of("d", "x", value="kept"),
         of("e", "x", beyond=True),
         of("f", "x", variant=True),
         of("g", "x", definition=True),
@@ -44,6 +44,6 @@ def test_two_sage_tokenizers_share_a_row():
 
 
 def test_a_control_meets_a_statement_if_most_of_its_seeds_do():
-    assert met_by_controls(of("a", "x")) == ["counts"]
-    assert met_by_controls(of("a", "x", met_by={"random": 2, "counts": 0})) == []
-    assert met_by_controls(of("a", "x", met_by={"random": 3, "counts": 0})) == ["random"]
+    assert controls_that_agree(of("a", "x")) == ["counts"]
+    assert controls_that_agree(of("a", "x", agreeing={"random": 2, "counts": 0})) == []
+    assert controls_that_agree(of("a", "x", agreeing={"random": 3, "counts": 0})) == ["random"]

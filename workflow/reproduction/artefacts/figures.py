@@ -83,7 +83,7 @@ OF_FERTILITY = {
 _NEIGHBOURS = Read(
     "analysis/{lang}/{corpus}/{tok}/neighbours.parquet", each="analysis.counts.read_neighbours"
 )
-OF_RATIO = {
+RATIO = {
     "function": "figures.figure_ratio",
     "tokenizers": compared,
     "settings": {"window": _window},
@@ -199,7 +199,7 @@ declare(
     five on either side, so no ratio is larger. The claim ``ratio_lower`` is about means, which can
     fall where medians rise. All panels have the same scale. |greedy|
     """,
-    **OF_RATIO,
+    **RATIO,
 )
 declare(
     "figure_fertility_domain",
@@ -227,7 +227,7 @@ declare(
     a distribution with rare pieces a comb. |greedy|
     """,
     of_domains=True,
-    **OF_RATIO,
+    **RATIO,
 )
 declare(
     "figure_differences",

@@ -44,11 +44,11 @@ def further_controls(run: Run) -> list[str]:
 def without_contexts(run: Run, sage: str) -> list[str]:
     """Return the controls that are a reading of SaGe, but for its contexts."""
 
-    def unseeing(name: str) -> dict[str, Any]:
+    def without_context_key(name: str) -> dict[str, Any]:
         return {**run.tokenizer(name).reading, "contexts": None}
 
     blind = [n for n in further_controls(run) if run.tokenizer(n).method == "sage"]
-    return [name for name in blind if unseeing(name) == unseeing(sage)]
+    return [name for name in blind if without_context_key(name) == without_context_key(sage)]
 
 
 # --- what they are called

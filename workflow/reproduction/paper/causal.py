@@ -105,8 +105,8 @@ def draw_causal(
 def _minus(one: CausalModel, other: CausalModel) -> np.ndarray:
     """Subtract the second curve at the first's validations; nan outside its range."""
     at, places = one.curve[_AXIS], other.curve[_AXIS]
-    theirs = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
-    return one.curve["rate"].to_numpy() - theirs
+    other_rates = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
+    return one.curve["rate"].to_numpy() - other_rates
 
 
 def _draw_over_seeds(

@@ -67,7 +67,7 @@ def build_claims(
         values: the paper's statements.
         template: of the page.
         frame: for the frame, `claims_frame` has its columns.
-        json: for the list of all verdicts. A record has id, where, statement, paper, ours, low,
+        json: for the list of all verdicts. A record has id, where, statement, paper, value, low,
             high, interval (what is resampled), test, p_value, p_adjusted, family, verdict, reason,
             meets, group (statements of one measure), definition, variant, failed_premise (the claim
             that it rests on, where that is not reproduced), corpus, text, language, beyond (the
@@ -138,7 +138,7 @@ def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
     if case.control:
         if measured:
-            number = {**value_or_words(measured.ours), "meets": meets(claim, measured)}
+            number = {**value_or_words(measured.value), "meets": meets(claim, measured)}
             named = {"control": case.control, "seed": case.number}
             yield {**_place(claim, case, CONTROL), **number, **named}
         return
@@ -157,8 +157,8 @@ def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
         "constructed": case.constructed,
         "run_seed": case.run.seed,
     }
-    for seed, ours in enumerate(measured.seeds if measured else (), start=1):
-        yield {**place, **value_or_words(ours), "seed": seed}
+    for seed, value in enumerate(measured.seeds if measured else (), start=1):
+        yield {**place, **value_or_words(value), "seed": seed}
 
 
 def _place(claim: Statement, case: Case, role: str) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _measure_one(claim: Statement, case: Case) -> Measurement:
     measured = claim.measured_by.function(case, **claim.arguments)
     if measured.test and not claim.measured_by.tested:
         raise ValueError(f"measure {claim.measure} gives a test: declare it tested=True")
-    if _is_nan(measured.ours):
+    if _is_nan(measured.value):
         raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
     return measured
 
@@ -253,12 +253,12 @@ def _objection(claim: Statement, case: Case) -> str | None:
 
 def _other_budget(case: Case) -> str | None:
     """Return the first setting of the models' size and budget that is not the paper's."""
-    ours = (case.run.budget or {}).get("pretrain", {})
+    budget = (case.run.budget or {}).get("pretrain", {})
     for row in case.values["hyperparameters"]["table_hyperparameters_pretraining"]:
         section, _, key = row.get("config", "").rpartition(".")
-        compared = section == "lm.pretrain" and key in _BUDGET and key in ours
-        if compared and ours[key] != row["value"]:
-            return f"{row['config']} is {ours[key]}, there {row['value']}"
+        compared = section == "lm.pretrain" and key in _BUDGET and key in budget
+        if compared and budget[key] != row["value"]:
+            return f"{row['config']} is {budget[key]}, there {row['value']}"
     return None
 
 
@@ -266,7 +266,7 @@ def _numbers(measured: Measurement) -> dict[str, Any]:
     known = asdict(measured)
     names = ("low", "high", "test", "p_value", "p_adjusted", "left_out")
     return {
-        **value_or_words(measured.ours),
+        **value_or_words(measured.value),
         **{name: None if _is_nan(known[name]) else known[name] for name in names},
         "interval": measured.unit,
     }

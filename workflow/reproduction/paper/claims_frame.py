@@ -64,11 +64,11 @@ def claims_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
     return frame.astype(object).where(frame.notna(), None).astype(COLUMNS)
 
 
-def value_or_words(ours: float | str | None) -> Record:
+def value_or_words(value: float | str | None) -> Record:
     """Return the columns of what was measured, a number or words."""
-    is_text = isinstance(ours, str)
-    number = None if ours is None or is_text else float(ours)
-    return {"value": number, "words": ours if is_text else None}
+    is_text = isinstance(value, str)
+    number = None if value is None or is_text else float(value)
+    return {"value": number, "words": value if is_text else None}
 
 
 def read_claims_frame(path: Path | str) -> pd.DataFrame:
@@ -92,7 +92,7 @@ def with_vocabularies(records: Sequence[Record], frame: pd.DataFrame) -> list[Re
     """Return records with what each seed and each control gives, for pages and tables.
 
     seeds: values of the tokenizer's seeds, where it has several. controls: family -> value of each
-    seed. met_by: family -> how many seeds give what the statement says.
+    seed. agreeing: family -> how many seeds give what the statement says.
     """
     alone = frame[frame["seed"].notna()]
     seeds = _values_by(alone[alone["role"] == READING], ["statement", "language", "tokenizer"])
@@ -109,7 +109,7 @@ def with_vocabularies(records: Sequence[Record], frame: pd.DataFrame) -> list[Re
                 **record,
                 "seeds": seeds.get((*place, record["tokenizer"]), []),
                 "controls": controls.get(beside, {}),
-                "met_by": met.get(beside, {}),
+                "agreeing": met.get(beside, {}),
             }
         )
     return full
@@ -155,7 +155,7 @@ def _record(row: Record, statement: Statement, verdicts: Mapping[tuple, str]) ->
         "definition": statement.uncounted == "definition",
         "variant": statement.uncounted == "variant",
         "timing": statement.is_timing,
-        "ours": _measured(row),
+        "value": _measured(row),
         "failed_premise": None if holds else statement.premise,
         "seed": row["run_seed"],
     }

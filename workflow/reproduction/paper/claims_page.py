@@ -16,7 +16,7 @@ from reproduction.paper.tally import (
     count_by_reading,
     count_verdicts,
     numbers,
-    share_met,
+    shares_that_agree,
     tally,
 )
 from reproduction.paper.templates import page_environment
@@ -39,10 +39,10 @@ def claims_markdown(
     filters = {
         "cell": lambda text: text.replace("|", "\\|"),
         "value": show_value,
-        "ours": show_ours,
+        "measured": show_measured,
         "p_value": show_p_value,
         "control": show_control,
-        "met_by": show_met_by,
+        "agreeing": show_agreeing,
         "tokenizer": _show_tokenizer,
         "notes": show_notes,
     }
@@ -82,13 +82,13 @@ def show_value(value: Any) -> str:
     return number(value, ",.0f" if abs(value) >= 1000 else ".4g")
 
 
-def show_ours(record: Mapping[str, Any]) -> str:
+def show_measured(record: Mapping[str, Any]) -> str:
     """Return the measured value with its interval, as precise as the interval is narrow."""
-    ours, low, high = record["ours"], record["low"], record["high"]
+    value, low, high = record["value"], record["low"], record["high"]
     if low is None or high is None:
-        return show_value(ours) + _show_size(record)
-    decimals = _decimals(ours, (high - low) / 2)
-    shown, *bounds = (number(value, f",.{decimals}f") for value in (ours, low, high))
+        return show_value(value) + _show_size(record)
+    decimals = _decimals(value, (high - low) / 2)
+    shown, *bounds = (number(one, f",.{decimals}f") for one in (value, low, high))
     return f"{shown} [{bounds[0]}, {bounds[1]}]{_show_size(record)}"
 
 
@@ -104,25 +104,25 @@ def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
         return ""
     mean, low, high = known.mean(), known.min(), known.max()
     decimals = _decimals(mean, (high - low) / 2)
-    shown = [number(value, f",.{decimals}f") for value in (mean, low, high)]
+    shown = [number(one, f",.{decimals}f") for one in (mean, low, high)]
     return "{} ({} to {})".format(*shown)
 
 
-def show_met_by(record: Mapping[str, Any]) -> str:
-    """Return the controls that meet the statement, of several seeds how many do."""
+def show_agreeing(record: Mapping[str, Any]) -> str:
+    """Return the controls for which the statement holds too, of several seeds how many."""
     met = []
-    for name, share in share_met(record).items():
+    for name, share in shares_that_agree(record).items():
         seeds = len(record["controls"][name])
-        of_seeds = f" {record['met_by'][name]} of {seeds}" if seeds > 1 else ""
+        of_seeds = f" {record['agreeing'][name]} of {seeds}" if seeds > 1 else ""
         met += [name + of_seeds] if share else []
     return ", ".join(met)
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
     """Return a log ratio in percent too: a significant difference may be tiny."""
-    if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["ours"], float):
+    if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["value"], float):
         return ""
-    percent = 100 * math.expm1(record["ours"])
+    percent = 100 * math.expm1(record["value"])
     form = "+.2g" if abs(percent) < 10 else "+,.0f"
     return f" ({number(percent, form)} %)"
 

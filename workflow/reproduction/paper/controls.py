@@ -8,18 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from reproduction.paper.claims_frame import read_records
-from reproduction.paper.claims_page import SIGNS, show_control, show_ours, show_value
+from reproduction.paper.claims_page import SIGNS, show_control, show_measured, show_value
 from reproduction.paper.formats import NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import REPRODUCED, read_headlines
 from reproduction.paper.table import Table
-from reproduction.paper.tally import RANDOM, met_by_controls, numbers
+from reproduction.paper.tally import RANDOM, controls_that_agree, numbers
 
 Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "paper"),
-    *("group", "ours", "low", "high", "meets", "p_adjusted"),
+    *("group", "value", "low", "high", "meets", "p_adjusted"),
     *("verdict", "definition"),
 )
 
@@ -52,7 +52,7 @@ def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
     return [
         Row(headlines[name], language, by_tokenizer)
         for (name, language), by_tokenizer in members.items()
-        if any(record["ours"] is not None for record in by_tokenizer.values())
+        if any(record["value"] is not None for record in by_tokenizer.values())
     ]
 
 
@@ -114,7 +114,7 @@ def _spread(record: Record) -> dict[str, Any]:
         elif known.size:
             spread = {"mean": known.mean(), "low": known.min(), "high": known.max()}
             columns |= {f"{name}_{key}": value for key, value in spread.items()}
-        columns[f"{name}_meets"] = record["met_by"][name]
+        columns[f"{name}_meets"] = record["agreeing"][name]
     return columns
 
 
@@ -130,12 +130,12 @@ def _cells(row: Row, columns: Iterable[str], languages: Mapping[str, str]) -> li
 def _cell(row: Row, name: str) -> str:
     """Return what a control, or a SaGe tokenizer, gives of a statement."""
     if name in row.any["controls"]:
-        sign = SIGNS[REPRODUCED] if name in met_by_controls(row.any) else ""
+        sign = SIGNS[REPRODUCED] if name in controls_that_agree(row.any) else ""
         return f"{show_control(row.any, name)} {sign}".strip() or NOTHING
     return _sage_cell(row.records.get(name))
 
 
 def _sage_cell(record: Record | None) -> str:
-    if record is None or record["ours"] is None:
+    if record is None or record["value"] is None:
         return NOTHING
-    return f"{show_ours(record)} {SIGNS[record['verdict']]}"
+    return f"{show_measured(record)} {SIGNS[record['verdict']]}"

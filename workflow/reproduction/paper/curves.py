@@ -284,11 +284,11 @@ def difference_along(
     grids = [curve.at[axis].to_numpy() for curve in (first, second)]
     low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
     at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
-    ours, theirs = (
+    one, other = (
         along(at, grid, bits_per_character(curve, weights))
         for curve, grid in zip((first, second), grids, strict=True)
     )
-    return at, ours - theirs
+    return at, one - other
 
 
 def along(at: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
     show_control,
-    show_ours,
+    show_measured,
     show_value,
 )
 from reproduction.paper.formats import number
@@ -30,7 +30,7 @@ from reproduction.paper.overlap import AMONG_SEEDS, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
-from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
+from reproduction.paper.tally import Tally, controls_that_agree, origin_of, tally
 from reproduction.paper.templates import page_environment
 from sagevocab.state import write_text
 
@@ -147,7 +147,7 @@ class Evidence:
     def claim(self, name: str, language: str | None, tokenizer: str) -> Row | _Missing:
         """Return the record of a claim, if the run could measure it."""
         found = where(self.records, id=name, language=language, tokenizer=tokenizer)
-        return found[0] if found and found[0]["ours"] is not None else _Missing()
+        return found[0] if found and found[0]["value"] is not None else _Missing()
 
     def statement(self, name: str, language: str | None) -> Row | _Missing:
         """Return the record of the first reading: all agree on the paper and the controls."""
@@ -270,8 +270,8 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     choosers = {
         "where": where,
         "most_common": most_common,
-        "met_by_a_control": met_by_a_control,
-        "met_by_no_control": met_by_no_control,
+        "with_agreeing_control": with_agreeing_control,
+        "without_agreeing_control": without_agreeing_control,
     }
     return page_environment(template, printers | choosers)
 
@@ -305,7 +305,7 @@ def _percent(share: float, form: str = ".0f") -> str:
 
 
 _FILTERS: dict[str, Callable[..., str]] = {
-    "ours": show_ours,
+    "measured": show_measured,
     "value": show_value,
     "control": show_control,
     "fixed": number,
@@ -323,14 +323,14 @@ def most_common(names: Sequence[str]) -> str | _Missing:
     return counts[0][0] if is_clear else _Missing()
 
 
-def met_by_a_control(records: Sequence[Row]) -> list[Row]:
+def with_agreeing_control(records: Sequence[Row]) -> list[Row]:
     """Return those whose statement a control meets, too."""
-    return [record for record in records if met_by_controls(record)]
+    return [record for record in records if controls_that_agree(record)]
 
 
-def met_by_no_control(records: Sequence[Row]) -> list[Row]:
+def without_agreeing_control(records: Sequence[Row]) -> list[Row]:
     """Return those whose statement no control meets."""
-    return [record for record in records if not met_by_controls(record)]
+    return [record for record in records if not controls_that_agree(record)]
 
 
 def without_gaps(text: str) -> str:

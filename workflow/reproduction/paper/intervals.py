@@ -59,7 +59,7 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
     first = measured[0]
     if len(measured) == 1:
         return first
-    values = tuple(member.ours for member in measured)
+    values = tuple(member.value for member in measured)
     together = replace(
         first,
         seeds=values,
@@ -67,15 +67,15 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
         agrees=_most(member.agrees for member in measured),
         left_out=_mean_count(member.left_out for member in measured),
     )
-    if isinstance(first.ours, str):
+    if isinstance(first.value, str):
         return together
     if any(member.is_bound for member in measured):
-        return replace(together, ours=float(np.median(values)), low=None, high=None, unit=None)
-    ours, low, high = _student_interval(np.array(values), measured)
+        return replace(together, value=float(np.median(values)), low=None, high=None, unit=None)
+    value, low, high = _student_interval(np.array(values), measured)
     p_values = [member.p_value for member in measured if member.p_value is not None]
     return replace(
         together,
-        ours=ours,
+        value=value,
         low=low,
         high=high,
         unit=f"{first.unit} and {SEEDS}" if first.has_interval else SEEDS,
@@ -201,8 +201,10 @@ def f1_difference(table: np.ndarray, *, seed: int | None) -> Measurement:
     """
 
     def difference(sums: np.ndarray) -> np.ndarray:
-        ours, baseline = (2 * sums[..., i + 2] / (sums[..., i] + sums[..., i + 1]) for i in (0, 3))
-        return ours - baseline
+        compared, baseline = (
+            2 * sums[..., i + 2] / (sums[..., i] + sums[..., i + 1]) for i in (0, 3)
+        )
+        return compared - baseline
 
     return _by_error(resample(table, difference, seed=seed), WORDS, WORDS_RESAMPLED)
 

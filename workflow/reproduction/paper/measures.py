@@ -44,7 +44,7 @@ class NotMeasurableError(Exception):
 class Measurement:
     """The measurement of a claim on a run.
 
-    ours: the measured number, or the words of an `example`.
+    value: the measured number, or the words of an `example`.
     low, high: 95 % interval of a number; None where there is no ground for one.
     holds: whether an `example` comes out as printed.
     agrees: whether SaGe against BPE has the sign that the paper states; None where the claim
@@ -59,7 +59,7 @@ class Measurement:
         together.
     """
 
-    ours: float | str
+    value: float | str
     low: float | None = None
     high: float | None = None
     holds: bool | None = None

@@ -149,10 +149,10 @@ def update_ratio(case: Case) -> Measurement:
     if not len(flat[0].lines):
         raise NotMeasurableError("no held-out lines of which all models predicted the same words")
     seeds = len(curves[0])
-    ours, baseline = flat[:seeds], flat[seeds : 2 * seeds]
-    if min(len(curve.at) for curve in (*ours, *baseline)) < 2:
+    compared, baseline = flat[:seeds], flat[seeds : 2 * seeds]
+    if min(len(curve.at) for curve in (*compared, *baseline)) < 2:
         raise NotMeasurableError("a curve of one validation; lower lm.pretrain.validation_every")
-    pairs = list(zip(ours, baseline, strict=True))
+    pairs = list(zip(compared, baseline, strict=True))
     for pair in pairs:
         _require_contexts(*pair)
     ratio, low, high, p_value = effort_ratio(
@@ -162,11 +162,11 @@ def update_ratio(case: Case) -> Measurement:
     return Measurement(ratio, low, high, agrees=ratio < 1, unit=unit, test=test, p_value=p_value)
 
 
-def _require_contexts(ours: Curve, baseline: Curve) -> None:
+def _require_contexts(compared: Curve, baseline: Curve) -> None:
     """Raise NotMeasurableError where curves are compared at what frequencies alone reach."""
-    if is_above_floor(ours, baseline):
-        value = compared_at(ours, baseline, np.ones((1, len(ours.lines)))).item()
-        floor = context_free_bits(ours, baseline)
+    if is_above_floor(compared, baseline):
+        value = compared_at(compared, baseline, np.ones((1, len(compared.lines)))).item()
+        floor = context_free_bits(compared, baseline)
         raise NotMeasurableError(
             f"models are compared at {value:.3f} bits per character, and frequencies of pieces, "
             f"which see no context, reach {floor:.3f}; train longer (lm.pretrain)"

@@ -98,11 +98,11 @@ def printed_segmentation(case: Case, *, index: int) -> Measurement:
     printed = example["bpe" if case.tokenizer == BASELINE else "sage"].split()
     pieces = case.pieces()
     words = [greedy(pieces, WORD_START + word) for word in example["text"].split()]
-    ours = [piece for word in words for piece in word]
+    segmented = [piece for word in words for piece in word]
     marked = [word for word in _words_of(printed) if _spells(word, example["bold"])]
     return Measurement(
-        " ".join(ours),
-        holds=ours == printed,
+        " ".join(segmented),
+        holds=segmented == printed,
         agrees=any(word in words for word in marked),
     )
 
@@ -297,8 +297,8 @@ def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
     """SaGe's segmentation of a piece that BPE keeps, inside a word."""
     if piece not in case.pieces(BASELINE):
         raise NotMeasurableError(f"this run's BPE vocabulary has no `{piece}` to take apart")
-    ours = greedy(case.pieces(), piece)
-    return Measurement(" ".join(ours), holds=ours == list(parts), agrees=ours != [piece])
+    pieces = greedy(case.pieces(), piece)
+    return Measurement(" ".join(pieces), holds=pieces == list(parts), agrees=pieces != [piece])
 
 
 def _census(share: Share) -> Measurement:
@@ -340,8 +340,8 @@ def single_character_ratio(case: Case) -> Measurement:
 
 
 def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
-    ours, baseline = (totals.occurrences(pieces) for totals in _both(case.line_totals, case))
-    return intervals.line_log_ratio(ours, baseline, seed=case.seed)
+    compared, baseline = (totals.occurrences(pieces) for totals in _both(case.line_totals, case))
+    return intervals.line_log_ratio(compared, baseline, seed=case.seed)
 
 
 # --- encoded texts: subword fertility and encoding efficiency
@@ -364,15 +364,14 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     """Tokens in a number of lines: the mean of a line, times that number."""
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
     estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.seed)
-    ours, low, high = (lines * number for number in estimate)
-    return Measurement(ours, low, high, unit=intervals.LINES)
+    return Measurement(*(lines * number for number in estimate), unit=intervals.LINES)
 
 
 @measure(reads=TYPES, tested=True)
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
-    ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
-    measured = intervals.line_ratio(ours, baseline, seed=case.seed)
+    compared, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
+    measured = intervals.line_ratio(compared, baseline, seed=case.seed)
     return replace(measured, agrees=measured.low > 1)
 
 
@@ -393,8 +392,8 @@ def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
     _require_window(case, window)
     ranked = (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
-    ours, baseline = (distinct[distinct.index.map(is_single_character)] for distinct in ranked)
-    return intervals.difference_of_means(ours, baseline, seed=case.seed)
+    compared, baseline = (distinct[distinct.index.map(is_single_character)] for distinct in ranked)
+    return intervals.difference_of_means(compared, baseline, seed=case.seed)
 
 
 @measure()
@@ -425,12 +424,12 @@ def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
 def _below_by_rank(case: Case, window: int) -> np.ndarray:
     """Return by rank 1.0 if SaGe's piece has fewer neighbours, else 0.0; nan if neither has any."""
     _require_window(case, window)
-    ours, baseline = (
+    compared, baseline = (
         rank_neighbours(frame, window).to_numpy() for frame in _both(case.neighbours, case)
     )
-    ranks = min(len(ours), len(baseline))
-    ours, baseline = ours[:ranks], baseline[:ranks]
-    return np.where((ours > 0) | (baseline > 0), (ours < baseline).astype(float), np.nan)
+    ranks = min(len(compared), len(baseline))
+    compared, baseline = compared[:ranks], baseline[:ranks]
+    return np.where((compared > 0) | (baseline > 0), (compared < baseline).astype(float), np.nan)
 
 
 @measure()
@@ -462,11 +461,11 @@ def _too_rare(case: Case, window: int) -> int:
 def partition(case: Case, *, window: int) -> Measurement:
     """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
     _require_window(case, window)
-    ours, baseline = (
+    compared, baseline = (
         pd.DataFrame({"length": ranked.index.map(piece_length), "distinct": ranked})
         for ranked in (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
     )
-    return intervals.difference_of_correlations(ours, baseline, seed=case.seed)
+    return intervals.difference_of_correlations(compared, baseline, seed=case.seed)
 
 
 def _ratios(case: Case, window: int, other: str) -> list[pd.Series]:
@@ -533,8 +532,8 @@ def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
 
     The texts are cut to one length; a piece's ratios are means over the draws.
     """
-    ours, baseline = _both(lambda tokenizer: _matched_ratios(case, tokenizer, window), case)
-    columns = [_mean(side) for text in zip(ours, baseline, strict=True) for side in text]
+    compared, baseline = _both(lambda tokenizer: _matched_ratios(case, tokenizer, window), case)
+    columns = [_mean(side) for text in zip(compared, baseline, strict=True) for side in text]
     return intervals.change_of_ratio(columns, seed=case.seed)
 
 

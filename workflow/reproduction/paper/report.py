@@ -30,9 +30,9 @@ from reproduction.manifest import git_commit, package_versions
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
+    show_agreeing,
     show_control,
-    show_met_by,
-    show_ours,
+    show_measured,
     show_test,
     show_value,
 )
@@ -214,10 +214,10 @@ def _script_json(value: Any) -> Markup:
 
 _FILTERS = {
     "show_value": show_value,
-    "show_ours": show_ours,
+    "show_measured": show_measured,
     "show_test": show_test,
     "show_control": show_control,
-    "show_met_by": show_met_by,
+    "show_agreeing": show_agreeing,
     "code": _with_code,
     "script_json": _script_json,
     "digest": _digest,

@@ -172,8 +172,8 @@ def meets(statement: Statement, measured: Measurement) -> bool:
         return bool(measured.holds)
     low, high = statement.target
     if statement.needs_interval:
-        return low < measured.ours < high
-    return low - _ROUNDING <= measured.ours <= high + _ROUNDING
+        return low < measured.value < high
+    return low - _ROUNDING <= measured.value <= high + _ROUNDING
 
 
 def _reproduces(statement: Statement, measured: Measurement) -> bool:
@@ -197,7 +197,7 @@ def _leaning(leans: bool | None) -> str:
 def _lies_in(measured: Measurement, region: Region, whole: bool) -> bool:
     """Whether the value, or the whole interval where there is one, lies in a region."""
     by_interval = whole and measured.has_interval
-    low, high = (measured.low, measured.high) if by_interval else (measured.ours, measured.ours)
+    low, high = (measured.low, measured.high) if by_interval else (measured.value, measured.value)
     return region[0] < low and high < region[1]
 
 

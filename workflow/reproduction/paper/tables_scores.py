@@ -56,12 +56,12 @@ def table_scores(
     data = summarise_scores(scores, columns, labels, values)
     pairs = zip(data["label"], data["task"], strict=True)
     data["significant"] = [pair in significant for pair in pairs]
-    ours = [
+    rows = [
         [label, *(_our_cell(data.loc[name, task.name]) for task in columns)]
         for name, label in labels.items()
     ]
     majority = data.groupby(level="task")["majority"].mean()
-    ours.append(["Most frequent answer", *_printed_cells(majority, columns)])
+    rows.append(["Most frequent answer", *_printed_cells(majority, columns)])
     printed = [
         [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, columns)]
         for name, values in values.items()
@@ -72,7 +72,7 @@ def table_scores(
     )
     return Table(
         ["", *map(_task_header, columns)],
-        [ours, printed],
+        [rows, printed],
         data,
         note=[note, _meaning_of_mark(labels), *notes, _truncation(data, columns)],
     )

@@ -86,12 +86,12 @@ def tally(records: Sequence[Record]) -> Tally:
 
     records: of SaGe's tokenizers, with controls. Statements that are no numbers are left out.
     """
-    numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["ours"], str)]
+    numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["value"], str)]
     rows: dict[tuple[str, str | None], dict[str, float]] = {}
     groups: dict[tuple[str, str | None], str] = {}
     for record in filter(lambda r: r["controls"] and r["meets"] is not None, numeric):
         key = (record["id"], record["language"])
-        shares = rows.setdefault(key, {record["tokenizer"]: 0.0, **share_met(record)})
+        shares = rows.setdefault(key, {record["tokenizer"]: 0.0, **shares_that_agree(record)})
         shares[record["tokenizer"]] = float(record["meets"])
         groups[key] = record["group"]
     names = list(dict.fromkeys(name for shares in rows.values() for name in shares))
@@ -108,11 +108,13 @@ def tally(records: Sequence[Record]) -> Tally:
     return Tally(len(whole), len(sizes), sorted(met, key=lambda row: -row[1]))
 
 
-def share_met(record: Record) -> dict[str, float]:
+def shares_that_agree(record: Record) -> dict[str, float]:
     """Return control -> the share of its seeds that meet a record's statement."""
-    return {name: record["met_by"][name] / len(seeds) for name, seeds in record["controls"].items()}
+    return {
+        name: record["agreeing"][name] / len(seeds) for name, seeds in record["controls"].items()
+    }
 
 
-def met_by_controls(record: Record) -> list[str]:
+def controls_that_agree(record: Record) -> list[str]:
     """Return the controls that meet a record's statement: more than half of their seeds do."""
-    return [name for name, share in share_met(record).items() if share > 1 / 2]
+    return [name for name, share in shares_that_agree(record).items() if share > 1 / 2]

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import stats
 
 from reproduction.paper.claims_frame import read_records
-from reproduction.paper.claims_page import SIGNS, show_ours
+from reproduction.paper.claims_page import SIGNS, show_measured
 from reproduction.paper.control_pieces import SAGE
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.statements import NOT_MEASURABLE
@@ -93,7 +93,7 @@ def move(first: Record, second: Record, reference: Record | None) -> float | Non
         return None
     averaged = len(_numbers_of_seeds(first)) or 1
     limit = seed_limit(_numbers_of_seeds(reference), averaged)
-    return None if limit is None else abs(second["ours"] - first["ours"]) / limit
+    return None if limit is None else abs(second["value"] - first["value"]) / limit
 
 
 def _numbers_of_seeds(record: Record) -> list[float]:
@@ -171,4 +171,4 @@ def _table(title: str, names: Sequence[str], named: Sequence[tuple[str, Pair]]) 
 
 
 def _show(record: Record) -> str:
-    return f"{show_ours(record)} {SIGNS[record['verdict']]}"
+    return f"{show_measured(record)} {SIGNS[record['verdict']]}"
