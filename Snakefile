@@ -25,8 +25,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/vocabulary.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/models.smk"
-include: "workflow/rules/artefacts.smk"
-include: "workflow/rules/report.smk"
+include: "workflow/rules/paper.smk"
 
 
 rule all:
@@ -74,8 +73,13 @@ rule paper:
         artefact_files(run, ARTEFACTS),
 
 
-# An edit of a module reruns the rules whose scripts import it. Trainings cost days: they have a `version`
-# instead, which is raised by hand.
-for one in workflow.rules:
-    if one.name not in FOREIGN and one.script and not {"code", "version"} & {*one.params.keys()}:
+OWN = [one for one in workflow.rules if one.name not in FOREIGN]
+for one in OWN:
+    # An edit of a module reruns the rules whose scripts import it. Trainings cost days: they have a
+    # `version` instead, which is raised by hand.
+    if one.script and not {"code", "version"} & {*one.params.keys()}:
         one.set_params(code=code_of(Path(one.script).name))
+    # `snakemake --list-target-rules` shows a line of each.
+    one.docstring = first_sentence(one.docstring)
+for line in hints(sys.argv[1:], [one.name for one in OWN]):
+    print(line, file=sys.stderr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -81,6 +82,16 @@ def test_a_job_logs_and_its_progress_lies_beside_the_results_and_ends_with_it() 
         assert progress == Path("results/r/.state/figure_x")
     assert log_of(made) == "to the log\n"
     assert not progress.exists()
+
+
+def test_a_package_that_was_imported_before_logs_to_the_log(capsys) -> None:
+    package = logging.getLogger("some.package")
+    package.addHandler(logging.StreamHandler())
+    made = rule()
+    with job(made):
+        package.warning("of a package")
+    assert "of a package" in log_of(made)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_failure_keeps_the_progress() -> None:

@@ -21,12 +21,7 @@ from reproduction.artefacts.shared import (
 )
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
-from reproduction.retrievals import (
-    dump_sample,
-    failed_retrievals,
-    retrieved_files,
-    sources_table,
-)
+from reproduction.retrievals import dump_sample, retrieved_files, sources_table
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
 from reproduction.sections import Tokenizer
@@ -198,21 +193,17 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
     assert dump_sample(run_of(language_settings={"en": {"source": package}}), "en") is None
 
 
-def test_sources_are_reported_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
+def test_sources_are_listed_with_what_is_there(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     texts = {"languages": ["en"], "domains": ["quora", "legal"], "probes": {"tasks": []}}
     run = run_of(**texts, lm=NO_MODELS)
-    there, log = (Path(run.result(name)) for name in ("retrieved/domains/quora", "logs"))
+    there = Path(run.result("retrieved/domains/quora"))
     there.parent.mkdir(parents=True)
     there.touch()
-    for name, text in {"domain/quora": "old", "domain/legal": "HTTP 404; set `x.path`"}.items():
-        (log / f"retrieve_{name}.log").parent.mkdir(parents=True, exist_ok=True)
-        (log / f"retrieve_{name}.log").write_text(f"12:00:00 tried\nerror: {text}\n")
     header, english, quora, legal = sources_table(run)
     assert header.split() == ["source", "what", "size", "licence"]
     assert english.endswith("to be fetched") and "about 12 GB" in english
     assert quora.endswith("there") and legal.endswith("to be fetched")
-    assert failed_retrievals(run) == ["HTTP 404; set `x.path`"]
 
 
 def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:

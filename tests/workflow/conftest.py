@@ -138,6 +138,7 @@ def tiny(tmp_path_factory, tiny_config: dict) -> Callable[..., Run]:
         flags = [argument for argument in arguments if argument.startswith("-")]
         targets = [argument for argument in arguments if argument not in flags]
         flags += ["--configfile", *files] if files else []
+        flags += ["-p"] if "-n" in flags else []  # the plan as Snakemake writes it
         return run_snakemake(checkout, [*flags, "--", *targets], environment or {})
 
     run.checkout = checkout

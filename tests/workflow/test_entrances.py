@@ -92,11 +92,27 @@ def test_as_a_module_that_a_hosting_service_has(elsewhere: Path, tmp_path: Path)
     assert "prune_batch" in (elsewhere / TABLE).read_text()
 
 
+def test_as_a_module_with_a_prefix(tiny, elsewhere: Path) -> None:
+    snakefile = repr(str(tiny.checkout / "workflow/Snakefile"))
+    module = MODULE.format(snakefile=snakefile)
+    (elsewhere / "Snakefile").write_text(
+        module.replace("    config: config", '    config: config\n    prefix: "mine"')
+    )
+    figure = elsewhere / "mine/results/tiny/figures/figure_lengths.pdf"
+    arguments = ("--cores=2", "--rerun-triggers", "input", "mtime", "params", "--")
+    run = snakemake(elsewhere, *arguments, "sage_figure_lengths")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert figure.exists() and not (elsewhere / "results").exists()
+    subprocess.run(["touch", *tiny.checkout.glob("workflow/scripts/*.py")], check=True)
+    again = snakemake(elsewhere, *arguments, "sage_figure_lengths")
+    assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
+
+
 def test_in_another_working_directory_beside_another_library(tiny, elsewhere: Path) -> None:
     (elsewhere / "sagevocab").mkdir()
     (elsewhere / "sagevocab/__init__.py").write_text("raise RuntimeError('the wrong library')\n")
     (elsewhere / "config/mine.yaml").rename(elsewhere / "config/config.yaml")
-    arguments = ["--snakefile", str(tiny.checkout / "workflow/Snakefile"), "-n"]
+    arguments = ["--snakefile", str(tiny.checkout / "workflow/Snakefile"), "-np"]
     run = snakemake(elsewhere, *arguments, PYTHONPATH=str(elsewhere))
     assert re.search(r"^all +1$", run.stdout + run.stderr, re.MULTILINE), run.stderr[-3000:]
     assert "results/tiny/report.html" in run.stdout + run.stderr
@@ -195,10 +211,8 @@ def resources_of(rule: str, plan: str) -> dict[str, int | str]:
     return {name: int(v) if v.isdigit() else v for name, v in pairs}
 
 
-def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp_path) -> None:
-    target, log = "corpus/domains/quora.txt.zst", "logs/extract_domain/quora.log"
-    assert tiny(f"results/tiny/{target}").returncode == 0
-    (tiny.checkout / f"results/tiny/{log}").write_text("the log of an earlier success\n")
+def test_a_job_that_slurm_refuses_is_shown_with_the_reason(tiny, tmp_path) -> None:
+    target = "corpus/domains/quora.txt.zst"
     for program in ("sbatch", "squeue", "sinfo", "scontrol", "sacct", "sshare"):
         (tmp_path / program).write_text("#!/bin/sh\necho invalid partition >&2; exit 1\n")
         (tmp_path / program).chmod(0o755)
@@ -206,13 +220,12 @@ def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp
         "--workflow-profile=profiles/slurm",
         "--retries=0",
         "--jobs=1",
-        "--forcerun=retrieve_domain",
+        "--forceall",
         f"results/tiny/{target}",
         environment={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )
     output = run.stdout + run.stderr
     assert run.returncode != 0 and "sbatch failed. The error message was 'invalid part" in output
-    assert "earlier success" not in output
     assert "Error in rule retrieve_domain" not in output  # it ran where Snakemake does
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from reproduction.manifest import add_entry
 from sagevocab.errors import UserError
@@ -126,6 +126,7 @@ def _logged(path: str) -> Iterator[Callable[[str], None]]:
     for name in ("reproduction", "sagevocab"):
         logging.getLogger(name).setLevel(logging.INFO)
     terminal = sys.stderr
+    _redirect_handlers(terminal, file)
 
     def say(line: str) -> None:
         for stream in (file, terminal):
@@ -140,6 +141,14 @@ def _logged(path: str) -> Iterator[Callable[[str], None]]:
     finally:
         with suppress(OSError):
             file.close()
+
+
+def _redirect_handlers(terminal: IO[str], file: IO[str]) -> None:
+    """Give the log the messages of packages that were imported before, and took the terminal."""
+    for logger in map(logging.getLogger, [*logging.root.manager.loggerDict]):
+        for handler in logger.handlers:
+            if isinstance(handler, logging.StreamHandler) and handler.stream is terminal:
+                handler.setStream(file)
 
 
 @contextmanager

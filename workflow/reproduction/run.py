@@ -33,13 +33,13 @@ from sagevocab.kinds import check_external
 
 Stanza = dict[str, Any]
 
-# Section of the configuration -> folder of what is retrieved of its sources, and the rule. Lists of
-# morphemes, which stand under languages there, have another name here.
+# Section of the configuration -> folder of what is retrieved of its sources. Lists of morphemes,
+# which stand under languages there, have another name here.
 RETRIEVED = {
-    "language_settings": ("corpora", "retrieve_corpus"),
-    "domain_settings": ("domains", "retrieve_domain"),
-    "task_settings": ("tasks", "retrieve_task"),
-    "morphology": ("morphemes", "retrieve_morphemes"),
+    "language_settings": "corpora",
+    "domain_settings": "domains",
+    "task_settings": "tasks",
+    "morphology": "morphemes",
 }
 
 
@@ -219,7 +219,7 @@ class Run:
             return local_files(source.name)
         if source.kind == "constructed":
             return []
-        path = f"retrieved/{RETRIEVED[section][0]}/{name}"
+        path = f"retrieved/{RETRIEVED[section]}/{name}"
         return [self.result(path if split is None else f"{path}/{split}")]
 
     @cached_property

@@ -44,7 +44,6 @@ def claims_run(run: Run) -> Stanza:
     """Return what the claims have to know of the run."""
     sage = run.sage_readings
     return {
-        "folder": run.result(""),
         "languages": run.languages,
         "domains": {name: run.domain(name).language for name in run.domains},
         "tasks": {name: run.task(name).language for name in run.tasks},

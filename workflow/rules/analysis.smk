@@ -70,10 +70,9 @@ for group, tokenizers in COUNTED.items():
 rule measure_rankings:
     """The losses of all pieces, taken anew at several batches of a finished pruning (Section 3)."""
     input:
+        unpack(initial_files),
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=initial_file("pieces.txt"),
-        model=initial_file("sentencepiece.model"),
-        embeddings=lambda wildcards: embeddings(run, wildcards.lang, wildcards.tok),
+        embeddings=first_embeddings,
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
     output:
         rankings=result("analysis/{lang}/train/{tok}/rankings.parquet"),
@@ -100,7 +99,7 @@ rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
         **tokenizer_files("vocab/{lang}/{tok}"),
-        morphemes=lambda wildcards: run.source_files("morphology", wildcards.lang)[0],
+        morphemes=morphemes,
     output:
         agreement=result("analysis/{lang}/morphology/{tok}.json"),
         words=result("analysis/{lang}/morphology/{tok}.parquet"),

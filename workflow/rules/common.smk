@@ -8,36 +8,14 @@
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.
 
-import argparse
-import atexit
 import dataclasses
-import importlib.util
-import inspect
 import itertools
 import os
 import re
-import shutil
 import sys
 from pathlib import Path
 
-
-def check_profile(arguments):
-    """End where --workflow-profile names no profile: Snakemake would run without it, on this machine.
-
-    Nothing is checked with --directory, which has changed what a relative path means.
-    """
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--workflow-profile", default="none")
-    name = parser.parse_known_args(arguments)[0].workflow_profile
-    places = [Path(), Path("profiles"), Path(workflow.main_snakefile).parent / "profiles"]
-    missing = name != "none" and not any((place / name).exists() for place in places)
-    if missing and workflow.overwrite_workdir is None:
-        sys.exit(
-            f"error: --workflow-profile: there is no {name}; give a folder such as profiles/slurm"
-        )
-
-
-check_profile(sys.argv)
+from snakemake.settings.types import RerunTrigger
 
 
 def checkout_of(rules):
@@ -77,8 +55,6 @@ INSTALLATION = (
     "with --software-deployment-method conda NumPy and pydantic beside Snakemake are enough "
     "(pip install numpy pydantic), without it install everything (`make environment` in the checkout)"
 )
-# What jobs need where no conda environment gives it to them.
-PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
     from reproduction.artefacts.shared import causal_files, curve_files, training_logs
@@ -94,13 +70,9 @@ try:
     from reproduction.digests import code_of
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
+    from reproduction.costs import costs_of, seconds_of_jobs
     from reproduction.lm.settings import FREE, RESULT_VERSION
-    from reproduction.retrievals import (
-        dump_sample,
-        failed_retrievals,
-        retrieved_files,
-        sources_table,
-    )
+    from reproduction.retrievals import dump_sample, retrieved_files, sources_table
     from reproduction.run import Run, memory
     from reproduction.run_report import (
         changes,
@@ -120,6 +92,8 @@ try:
         sage_parameters,
         trained,
     )
+    from reproduction.progress import show_briefly
+    from reproduction.targets import first_sentence, hints
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
 except ModuleNotFoundError as error:
@@ -135,6 +109,16 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 result = run.result
+# The checked settings, for `lookup`.
+settings = run.config.model_dump()
+
+if alone:
+    show_briefly(seconds_of_jobs(run), lambda jobs: str(costs_of(run, jobs)))
+if " " in sys.executable:
+    sys.exit(
+        f"error: {sys.executable}: Snakemake starts no job with a Python in a folder whose name has a "
+        "space; set it up in another folder"
+    )
 
 
 def any_of(names):
@@ -145,6 +129,14 @@ def any_of(names):
 def report_file(name):
     """Path of a file of workflow/report, from the working directory."""
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
+
+
+def in_report(path, category, caption="caption"):
+    """A file that `snakemake --report` shows."""
+    return report(result(path), caption=f"../report/{caption}.rst", category=category)
+
+
+# --- files of the stages
 
 
 def of_tokenizers(path, tokenizers):
@@ -168,13 +160,18 @@ OF_MODEL = {
     "tokenizer": "tokenizer.json",
     "tokenizer_configuration": "tokenizer_config.json",
 }
+# What is beside it: its pieces, its card, and what was measured while it was trained.
+BESIDE_MODEL = {
+    "pieces": "pieces.txt",
+    "card": "README.md",
+    "log": "training_log.parquet",
+    "heldout": "heldout.parquet",
+}
 
 
 def model_files(folder):
-    """The files of a trained model: for transformers, and what was measured while it was trained."""
-    measured = {"log": "training_log.parquet", "heldout": "heldout.parquet", "card": "README.md"}
-    files = {**OF_MODEL, "pieces": "pieces.txt", **measured}
-    return {key: result(f"{folder}/{name}") for key, name in files.items()}
+    """The files of a trained model."""
+    return {key: result(f"{folder}/{name}") for key, name in (OF_MODEL | BESIDE_MODEL).items()}
 
 
 def pretrained(wildcards):
@@ -182,25 +179,47 @@ def pretrained(wildcards):
     return {key: f"{run.pretrained(wildcards)}/{name}" for key, name in OF_MODEL.items()}
 
 
-def in_report(path, category):
-    """A file that `snakemake --report` shows; its caption is the docstring of its rule."""
-    return report(result(path), caption="../report/caption.rst", category=category)
+def ignore_dates_of_scripts():
+    """Let no date of a script file plan a job: it is that of the checkout, and params have a digest.
 
-
-def caption(rule_name):
-    """The docstring of a rule as text without indentation."""
-    return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
-
-
-def retrieved(source):
-    """Params of the retrieval of `source`, a function of the wildcards.
-
-    What depends on the output is not compared with the last run's.
+    Snakemake has no settings of a plan while it reads the rules. It has them when it calls the first
+    function of wildcards, before it looks at a date. A workflow that uses this one as a module says
+    so in its profile.
     """
+    if alone:
+        settings_of_plan = workflow.dag_settings
+        settings_of_plan.rerun_triggers = settings_of_plan.rerun_triggers - {RerunTrigger.CODE}
+
+
+def source_files(section, name, split=None):
+    """The files of a source; those of this machine are where they are, whatever prefix a module has."""
+    ignore_dates_of_scripts()
+    files = run.source_files(section, name, split)
+    is_local = run.source(section, name, split).kind == "path"
+    return [local(file) for file in files] if is_local else files
+
+
+def language_source(wildcards):
+    """The files of the text of a language."""
+    return source_files("language_settings", wildcards.lang)
+
+
+def domain_source(wildcards):
+    """The files of the text of another domain."""
+    return source_files("domain_settings", wildcards.domain)
+
+
+def morphemes(wildcards):
+    """The list of segmented words of a language."""
+    return source_files("morphology", wildcards.lang)[0]
+
+
+def task_sources(wildcards):
+    """The files of a task's rows, by split."""
+    origins = {split: run.task(wildcards.task).origin(split) for split in ("train", "validation")}
     return {
-        "source": lambda wildcards, output: source(wildcards),
-        "decisive": lambda wildcards: source(wildcards).decisive,
-        "cache_dir": lambda wildcards, output: run.config.download_dir,
+        split: source_files("task_settings", wildcards.task, origin)
+        for split, origin in origins.items()
     }
 
 
@@ -211,53 +230,24 @@ def measured_lines(wildcards):
     return result("corpus/domains/{corpus}.txt.zst")
 
 
-def extraction_threads(source):
-    """The threads that extract a text: that of a dump is worth many cores."""
-    return 4 if source.format == "mediawiki" else 1
+def initial_files(wildcards):
+    """The vocabulary that a tokenizer is pruned from, with its merges, where the method needs them."""
+    return {
+        "pieces": initial(run, wildcards.lang, wildcards.tok, "pieces.txt"),
+        "model": initial(run, wildcards.lang, wildcards.tok, "sentencepiece.model"),
+    }
 
 
-def rows_of(split):
-    """The files of a split of a task, as a function of wildcards."""
-    return lambda wildcards: run.source_files(
-        "task_settings", wildcards.task, run.task(wildcards.task).origin(split)
-    )
-
-
-def initial_file(name):
-    """A file of the vocabulary that a tokenizer is pruned from, as a function of wildcards."""
-    return lambda wildcards: initial(run, wildcards.lang, wildcards.tok, name)
-
-
-def seed_of(wildcards):
-    """The seed of a tokenizer: its own, or the run's."""
-    seed = run.tokenizer(wildcards.tok).seed
-    return run.seed if seed is None else seed
+def first_embeddings(wildcards):
+    """The embeddings that a SaGe tokenizer starts from, if any."""
+    return embeddings(run, wildcards.lang, wildcards.tok)
 
 
 def external_files(wildcards):
     """The files of a tokenizer from elsewhere."""
     path = Path(run.tokenizer(wildcards.tok).path_in(wildcards.lang))
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return [str(file) for file in files if file.is_file()]
-
-
-# Threads that train embeddings; gensim repeats itself with one.
-WORD2VEC_THREADS = 2 if run.config.word2vec.trainer == "blocks" else run.config.word2vec.workers
-
-
-def free(section, *keys):
-    """Settings that change speed and memory: no finished model needs another training run for them.
-
-    What depends on the output is not compared with the last run's.
-    """
-    lm = run.config.lm
-    settings = {key: getattr(getattr(lm, section), key) for key in keys}
-    return lambda wildcards, output: {"gpus": lm.gpus, **settings}
-
-
-def decisive(section, *free):
-    """Settings that a finished model depends on."""
-    return {key: value for key, value in run.section(section).items() if key not in free}
+    return [local(str(file)) for file in files if file.is_file()]
 
 
 def downstream_targets(wildcards):
@@ -270,6 +260,51 @@ def downstream_targets(wildcards):
         )
     drawn = artefact_files(run, part_of("downstream"))
     return [*run.model_files(), *run.score_files(run.tasks), *drawn]
+
+
+# --- params and resources
+
+
+def retrieved(section):
+    """Params of the retrieval of a source that wildcards name.
+
+    What depends on the output is not compared with the last run's.
+    """
+    return {
+        "source": lambda wildcards, output: run.source(section, *wildcards),
+        "decisive": lambda wildcards: run.source(section, *wildcards).decisive,
+        "cache_dir": lambda wildcards, output: run.config.download_dir,
+    }
+
+
+def control_params(wildcards):
+    """What decides a control: method, sizes, and its seed, its own or the run's."""
+    stanza = run.tokenizer(wildcards.tok)
+    return {
+        "method": stanza.method,
+        "seed": run.seed if stanza.seed is None else stanza.seed,
+        **control_parameters(run, wildcards.tok),
+    }
+
+
+# Threads that train embeddings; gensim repeats itself with one.
+WORD2VEC_THREADS = 2 if run.config.word2vec.trainer == "blocks" else run.config.word2vec.workers
+# Threads that extract a text: that of a dump is worth many cores.
+THREADS_OF = {"mediawiki": 4}
+
+
+def free(section, *keys):
+    """Settings that change speed and memory: no finished model needs another training run for them.
+
+    What depends on the output is not compared with the last run's.
+    """
+    of_section = {key: run.section(f"lm.{section}")[key] for key in keys}
+    return lambda wildcards, output: {"gpus": run.config.lm.gpus, **of_section}
+
+
+def decisive(section, *free):
+    """Settings that a finished model depends on."""
+    return {key: value for key, value in run.section(section).items() if key not in free}
 
 
 # Snakemake does not limit a resource that nobody has declared, and trainings side by side on one
@@ -286,96 +321,15 @@ def shows_gpu():
     return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
 
 
-def writable(path):
-    """Whether a file or folder can be made at `path`, which need not be there yet."""
-    place = next(place for place in [path, *path.parents] if place.exists())
-    return os.access(place, os.W_OK | os.X_OK)
-
-
-# What a plan costs most of, by what the jobs of a rule train.
-TRAININGS = {
-    "vocabularies": (
-        *("train_bpe", "train_bpe_initial", "train_unigram", "train_unigram_initial"),
-        *("train_wordpiece", "prune_control", "build_sage"),
-    ),
-    "Word2Vec": ("train_embeddings", "train_vectors"),
-    "pretrainings": ("pretrain_model", "repeat_pretraining"),
-    "fine-tunings": ("finetune_model",),
-    "causal models": ("train_causal",),
-}
-
-
-def trainings():
-    """What a dry run plans to train, in one line."""
-    planned = [job.rule for job in workflow.dag.needrun_jobs(exclude_finished=False)]
-    counts = {
-        what: sum(planned.count(getattr(rules, name).rule) for name in names)
-        for what, names in TRAININGS.items()
-    }
-    lm, units = run.section("lm.pretrain"), {
-        "hours": "hours",
-        "steps": "updates",
-        "tokens": "tokens",
-    }
-    key = next(key for key in units if lm[key] is not None)
-    budgets = {"pretrainings": f" of {lm[key]:g} {units[key]}"}
-    counted = (f"{count} {what}{budgets.get(what, '')}" for what, count in counts.items())
-    return f"This would train: {', '.join(counted)}."
-
-
-def last_words():
-    """End a dry run with what it would train."""
-    if workflow.dag is not None and workflow.is_main_process and workflow.dryrun:
-        print(trainings(), file=sys.stderr)
-
-
-# Snakemake calls no handler of the workflow in a dry run, or where there is nothing to do.
-atexit.register(last_words)
-
-
 onstart:
-    if not writable(Path(result("any")).parent):
-        sys.exit(
-            f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
-            "writable, or run in another folder (snakemake --directory)"
-        )
-    if workflow.executor_plugin.name == "slurm" and not shutil.which("sbatch"):
-        sys.exit(
-            "error: executor slurm: this machine has no sbatch; log in where jobs are submitted, or "
-            "run here (no --workflow-profile, but --cores 2)"
-        )
-    if HAS_CLUSTER:
-        # A job that SLURM refuses would else be shown with the log of an earlier success.
-        for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
-            Path(log).unlink(missing_ok=True)
-    # To start 100 jobs a second at most, its default, Snakemake 9 looks at all waiting jobs again a
-    # second after each look, and every job that ends adds a look of its own: after 400 jobs its process
-    # keeps half a core busy. A limit that a user sets stays.
-    limit = workflow.scheduling_settings.max_jobs_per_timespan
-    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
     if "retrieve" in workflow.dag_settings.targets:
-        # What can't be had from one server is no reason to leave the rest where it is.
-        workflow.scheduler.keepgoing = True
         print(*sources_table(run), sep="\n", file=sys.stderr)
-    conda = any(
-        method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
-    )
-    missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
-    if missing:
-        sys.exit(f"error: Snakemake's Python has no {', '.join(missing)}; {INSTALLATION}")
     if run.models and run.config.lm.gpus and not (HAS_CLUSTER or shows_gpu()):
         print(
             f"warning: lm.gpus is {run.config.lm.gpus}, and this machine shows no GPU: jobs that "
             "train language models would fail; lm.gpus: 0 trains on the CPU",
             file=sys.stderr,
         )
-
-
-onerror:
-    failed = failed_retrievals(run)
-    if failed:
-        print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
 
 
 wildcard_constraints:

@@ -14,7 +14,7 @@
 rule extract_corpus:
     """Sentences of a dump, or lines of any other source. Resumes where a killed run stopped."""
     input:
-        source=lambda wildcards: run.source_files("language_settings", wildcards.lang),
+        source=language_source,
     output:
         sentences=result("corpus/{lang}.sentences.txt.zst"),
     log:
@@ -23,9 +23,8 @@ rule extract_corpus:
         result("benchmarks/extract_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: extraction_threads(run.source("language_settings", wildcards.lang))
+    threads: lambda wildcards: THREADS_OF.get(run.source("language_settings", wildcards.lang).format, 1)
     resources:
-        mem_mb=memory(4000),
         runtime=1440,
     params:
         source=lambda wildcards: run.source("language_settings", wildcards.lang).form,
@@ -53,9 +52,9 @@ rule sample_corpus:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        lines=lambda wildcards: run.language(wildcards.lang).lines,
-        heldout_lines=lambda wildcards: run.language(wildcards.lang).heldout_lines,
-        shuffle=lambda wildcards: run.language(wildcards.lang).shuffle,
+        lines=lookup(dpath="language_settings/{lang}/lines", within=settings),
+        heldout_lines=lookup(dpath="language_settings/{lang}/heldout_lines", within=settings),
+        shuffle=lookup(dpath="language_settings/{lang}/shuffle", within=settings),
         seed=run.seed,
     script:
         "../scripts/sample_corpus.py"
@@ -64,7 +63,7 @@ rule sample_corpus:
 rule extract_domain:
     """The distinct lines of a domain text, or a seeded sample of them."""
     input:
-        source=lambda wildcards: run.source_files("domain_settings", wildcards.domain),
+        source=domain_source,
     output:
         lines=result("corpus/domains/{domain}.txt.zst"),
     log:
@@ -73,14 +72,13 @@ rule extract_domain:
         result("benchmarks/extract_domain/{domain}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: extraction_threads(run.source("domain_settings", wildcards.domain))
+    threads: lambda wildcards: THREADS_OF.get(run.source("domain_settings", wildcards.domain).format, 1)
     resources:
-        mem_mb=memory(4000),
         runtime=240,
     params:
         source=lambda wildcards: run.source("domain_settings", wildcards.domain).form,
-        language=lambda wildcards: run.domain(wildcards.domain).language,
-        lines=lambda wildcards: run.domain(wildcards.domain).lines,
+        language=lookup(dpath="domain_settings/{domain}/language", within=settings),
+        lines=lookup(dpath="domain_settings/{domain}/lines", within=settings),
         min_words=run.config.corpus.min_words,
         seed=run.seed,
     script:
@@ -110,8 +108,7 @@ rule prepare_task:
     stand for a real task, where there is no network, are constructed first.
     """
     input:
-        train=rows_of("train"),
-        validation=rows_of("validation"),
+        unpack(task_sources),
     output:
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
@@ -123,8 +120,8 @@ rule prepare_task:
         "../../envs/corpus.yaml"
     params:
         splits=lambda wildcards: run.task_splits(wildcards.task),
-        kind=lambda wildcards: run.task(wildcards.task).kind,
-        columns=lambda wildcards: run.task(wildcards.task).columns.model_dump(),
-        labels=lambda wildcards: run.task(wildcards.task).labels,
+        kind=lookup(dpath="task_settings/{task}/kind", within=settings),
+        columns=lookup(dpath="task_settings/{task}/columns", within=settings),
+        labels=lookup(dpath="task_settings/{task}/labels", within=settings),
     script:
         "../scripts/prepare_task.py"

@@ -81,7 +81,7 @@ rule pretrain_model:
     params:
         settings=decisive("lm.pretrain", *FREE),
         free=free("pretrain", *FREE),
-        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.config.run})",
+        name=f"{{lang}}/{{tok}} ({run.config.run})",
         # For the card. What depends on the output is not compared with the last run's.
         text=lambda wildcards, output: text_of(run, wildcards.lang),
         seed=run.seed,
@@ -98,8 +98,8 @@ use rule pretrain_model as repeat_pretraining with:
     benchmark:
         result("benchmarks/repeat_pretraining/{lang}.{tok}.{seed}.tsv")
     params:
-        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({run.config.run})",
-        seed=lambda wildcards: int(wildcards.seed),
+        name=f"{{lang}}/{{tok}}, seed {{seed}} ({run.config.run})",
+        seed="{seed}",
 
 
 rule measure_floors:

@@ -25,11 +25,8 @@ rule retrieve_corpus:
     localrule: True
     conda:
         "../../envs/corpus.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=1440,
     params:
-        **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
+        **retrieved("language_settings"),
         sample=lambda wildcards: dump_sample(run, wildcards.lang),
         seed=run.seed,
     script:
@@ -49,11 +46,8 @@ rule retrieve_morphemes:
     localrule: True
     conda:
         "../../envs/corpus.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=1440,
     params:
-        **retrieved(lambda wildcards: run.source("morphology", wildcards.lang)),
+        **retrieved("morphology"),
         seed=run.seed,
     script:
         "../scripts/retrieve_source.py"
@@ -69,7 +63,7 @@ use rule retrieve_morphemes as retrieve_domain with:
         result("benchmarks/retrieve_domain/{domain}.tsv")
     localrule: True
     params:
-        **retrieved(lambda wildcards: run.source("domain_settings", wildcards.domain)),
+        **retrieved("domain_settings"),
 
 
 use rule retrieve_morphemes as retrieve_task with:
@@ -82,4 +76,4 @@ use rule retrieve_morphemes as retrieve_task with:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
     localrule: True
     params:
-        **retrieved(lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split)),
+        **retrieved("task_settings"),

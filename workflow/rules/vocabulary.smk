@@ -129,10 +129,8 @@ use rule export_bpe_merges as export_unigram_greedy with:
 rule prune_control:
     """The initial vocabulary, pruned without contexts: at random, or by counts."""
     input:
+        unpack(initial_files),
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=initial_file("pieces.txt"),
-        # For its merges, where the method needs them.
-        model=initial_file("sentencepiece.model"),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -148,9 +146,7 @@ rule prune_control:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        method=lambda wildcards: run.tokenizer(wildcards.tok).method,
-        pruning=lambda wildcards: control_parameters(run, wildcards.tok),
-        seed=seed_of,
+        control=control_params,
         words=run.word_settings,
     script:
         "../scripts/prune_control.py"
@@ -229,9 +225,8 @@ rule train_embeddings:
         runtime=480,
     params:
         decoder="{decoder}",
-        contexts=lambda wildcards: wildcards.contexts.removeprefix(".") or "real",
         word2vec=run.section("word2vec"),
-        seed=lambda wildcards: int(wildcards.seed),
+        seed="{seed}",
     script:
         "../scripts/train_embeddings.py"
 
@@ -239,11 +234,9 @@ rule train_embeddings:
 rule build_sage:
     """SaGe: prune the initial vocabulary to the final size (paper, Section 3, Algorithm 3)."""
     input:
+        unpack(initial_files),
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=initial_file("pieces.txt"),
-        # For its merges, where the decoder is `merges`: then it is BPE's.
-        model=initial_file("sentencepiece.model"),
-        embeddings=lambda wildcards: embeddings(run, wildcards.lang, wildcards.tok),
+        embeddings=first_embeddings,
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),

@@ -1,13 +1,14 @@
-"""Adapter of every rule in artefacts.smk: makes a figure or a table."""
+"""Adapter of the rules of figures and tables."""
 
 from reproduction.artefacts.registry import make
 from reproduction.job import job
+from reproduction.paper.frames import each
 
 with job(snakemake):
-    params = snakemake.params
+    params, files = snakemake.params, iter(snakemake.input)
     make(
         params.name,
-        reads=params.reads,
+        reads=each(lambda _: next(files), params.reads),
         settings=params.settings,
         caption=params.caption,
         files=dict(snakemake.output.items()),

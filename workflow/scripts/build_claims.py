@@ -1,5 +1,7 @@
 """Adapter of rule build_claims."""
 
+from pathlib import Path
+
 from reproduction.job import job
 from reproduction.paper.claims import build_claims
 from reproduction.paper.claims_inputs import Results
@@ -8,7 +10,11 @@ with job(snakemake):
     texts = snakemake.params.texts
     printed = [(one["language"], one["corpus"]) for one in texts if one["in_paper"]]
     build_claims(
-        Results(**snakemake.params.run, paper_texts=printed),
+        Results(
+            **snakemake.params.run,
+            folder=Path(snakemake.output.frame).parent,
+            paper_texts=printed,
+        ),
         values=snakemake.input.paper,
         template=snakemake.input.template,
         **snakemake.output,

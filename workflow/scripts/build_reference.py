@@ -29,7 +29,7 @@ with job(snakemake):
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         calls=params.calls,
         report=params.report,
-        results=params.results,
+        results=Path(inputs.artefacts[0]).parents[1],
         prunings=inputs.prunings,
         made={
             "Masked models were trained": inputs.models,

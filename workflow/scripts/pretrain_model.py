@@ -22,7 +22,7 @@ with job(snakemake) as progress:
         output=Path(snakemake.output.weights).parent,
         settings=PretrainSettings(**snakemake.params.settings, **free),
         name=snakemake.params.name,
-        seed=snakemake.params.seed,
+        seed=int(snakemake.params.seed),
         state_dir=progress,
         threads=max(1, snakemake.threads // processes),
         gpus=gpus,

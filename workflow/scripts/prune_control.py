@@ -12,13 +12,14 @@ from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    pieces, size = read_pieces(inputs.pieces), params.pruning["final_size"]
-    if params.method == "random":
-        left, pruned = prune_random(pieces, size, params.seed)
+    pieces, control = read_pieces(inputs.pieces), params.control
+    method, size = control["method"], control["final_size"]
+    if method == "random":
+        left, pruned = prune_random(pieces, size, control["seed"])
     else:
-        swallowed = params.method == "swallowed"
+        swallowed = method == "swallowed"
         merges = [merges_of_model(read_model(inputs.model))] if swallowed else []
-        scores = SCORES[params.method](WordCorpus.load(inputs.words), pieces, *merges)
-        left, pruned = prune_lowest(pieces, size, scores, params.pruning["prune_batch"])
+        scores = SCORES[method](WordCorpus.load(inputs.words), pieces, *merges)
+        left, pruned = prune_lowest(pieces, size, scores, control["prune_batch"])
     export_greedy(Path(snakemake.output.pieces).parent, left, WordSettings(**params.words))
     write_columns(snakemake.output.ablations, pruned)

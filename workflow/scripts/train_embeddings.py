@@ -14,7 +14,9 @@ with job(snakemake) as progress:
     segmenter = GreedySegmenter(pieces)
     if params.decoder == "merges":
         segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
-    sage = SageSettings(contexts=params.contexts, seed=params.seed)
-    word2vec = Word2VecSettings(**params.word2vec, seed=params.seed).on(snakemake.threads)
+    contexts = snakemake.wildcards.contexts.removeprefix(".") or "real"
+    seed = int(params.seed)
+    sage = SageSettings(contexts=contexts, seed=seed)
+    word2vec = Word2VecSettings(**params.word2vec, seed=seed).on(snakemake.threads)
     embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
     embeddings.save(snakemake.output.embeddings)

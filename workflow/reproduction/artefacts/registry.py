@@ -1,7 +1,7 @@
 """What the pipeline knows of a figure or a table before it makes one.
 
 `figures` and `tables` beside this module declare them: name, target, caption, the function, the
-files that it reads and its settings. `workflow/rules/artefacts.smk` makes a rule of each. Snakemake
+files that it reads and its settings. `workflow/rules/paper.smk` makes a rule of each. Snakemake
 reads these modules whenever it starts, with a Python that may lack pandas and matplotlib, so
 functions are named and not imported.
 """

@@ -1,12 +1,71 @@
-# The paper's statements with verdicts, an article and a page on them, and reference results for git.
+# Figures and tables of the paper and of its appendix, a rule of each declaration in
+# workflow/reproduction/artefacts; the paper's statements with verdicts; an article and a page on them;
+# and reference results for git.
 #
-# In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
-# Out:   claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
+# In:    measurements, scores; workflow/resources/paper_values.yaml
+# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md
+#        claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
 #        results/reference/{intrinsic,lm}/, and the tables of results/reference/{controls,reruns}/
-# Steps: judge every claim for each SaGe tokenizer and language; write what was found as an article;
-#        lay all of it out as one page; copy what is small, with its provenance, for others to compare
-#        their own run with
+# Steps: draw; judge every claim for each SaGe tokenizer and language; write what was found as an
+#        article; lay all of it out as one page; copy what is small, with the manifest, for others to
+#        compare their own run with
 
+# Figures and tables of the run by name, in the order of their declarations -> the target they are part
+# of: intrinsic, downstream or, for what is in neither of these, paper.
+ARTEFACTS = {one.name: one.part_of(run) for one in artefacts_of(run)}
+TITLES = {one.name: one.title_in(run) for one in artefacts_of(run)}
+CAPTIONS = {one.name: one.caption(run) for one in artefacts_of(run)}
+# What `snakemake --report` shows of each.
+SHOWN = {"figure": "pdf", "table": "md"}
+
+
+def part_of(target):
+    """The figures and tables of a target, by name."""
+    return [name for name, whole in ARTEFACTS.items() if whole == target]
+
+
+def files_of(artefact):
+    """The files of a figure or a table, by their format."""
+    files, shown = places(artefact.name), SHOWN[artefact.kind]
+    return {
+        **{form: result(path) for form, path in files.items()},
+        shown: in_report(files[shown], f"{artefact.kind.title()}s"),
+    }
+
+
+for artefact in registered(run):
+
+    rule:
+        name:
+            artefact.name
+        input:
+            **{name: flat(paths) for name, paths in artefact.inputs(run).items()},
+        output:
+            **files_of(artefact),
+        log:
+            result(f"logs/{artefact.name}.log"),
+        # Two tables are long tests.
+        localrule: not artefact.memory
+        conda:
+            "../../envs/paper.yaml"
+        resources:
+            **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
+        params:
+            reads=artefact.inputs(run),
+            settings=artefact.arguments(run),
+            name=artefact.name,
+            # What depends on the output is not compared with the last run's: no figure is drawn
+            # again for another caption.
+            caption=lambda wildcards, output, artefact=artefact: artefact.caption(run),
+            code=code_of("artefact.py", *artefact.functions),
+        script:
+            "../scripts/artefact.py"
+
+    # What `snakemake --list-target-rules` shows.
+    getattr(rules, artefact.name).rule.docstring = f"{artefact.title_in(run)}."
+
+
+# --- claims, pages, reference results
 
 FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
 TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
@@ -51,7 +110,7 @@ rule build_claims:
     output:
         frame=result("claims.parquet"),
         json=result("claims.json"),
-        md=in_report("claims.md", "Claims"),
+        md=in_report("claims.md", "Claims", "claims"),
     log:
         result("logs/build_claims.log"),
     benchmark:
@@ -61,8 +120,6 @@ rule build_claims:
     params:
         run=claims_run(run),
         texts=texts(run),
-        # For `snakemake --report`. What depends on the output is not compared with the last run's.
-        caption=lambda wildcards, output: caption("build_claims"),
     script:
         "../scripts/build_claims.py"
 
@@ -78,7 +135,7 @@ rule findings:
         paper=resource("paper_values.yaml"),
         template=report_file("findings.md.jinja"),
     output:
-        md=in_report("findings.md", "Findings"),
+        md=in_report("findings.md", "Findings", "findings"),
     log:
         result("logs/findings.log"),
     localrule: True
@@ -95,7 +152,6 @@ rule findings:
         texts=texts(run),
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
-        caption=lambda wildcards, output: caption("findings"),
     script:
         "../scripts/findings.py"
 
@@ -212,7 +268,6 @@ rule build_reference:
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         calls=lambda wildcards, output: CALLS,
         report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
-        results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
     script:
         "../scripts/build_reference.py"

@@ -1,0 +1,110 @@
+"""What a user sees of a run: the costs of a plan, a line a job, a hint for a misspelt target."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from reproduction import progress
+from reproduction.config import load_config
+from reproduction.costs import costs_of, seconds_of_jobs
+from reproduction.progress import Brief
+from reproduction.run import Run
+from reproduction.targets import first_sentence, hints
+
+ROOT = Path(__file__).parents[2]
+
+
+def run_of(**given: object) -> Run:
+    config = load_config(ROOT, given, working_directory=False)
+    return Run.of(config, ROOT / "workflow/resources")
+
+
+def record(event: str | None, message: str = "", **fields: object) -> logging.LogRecord:
+    made = logging.makeLogRecord({"msg": message, **fields})
+    if event:
+        made.event = SimpleNamespace(value=event)
+    return made
+
+
+@pytest.fixture
+def said(monkeypatch):
+    """Send records through `Brief`, ten seconds after its start; return what it shows."""
+    clock = iter([0.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock, 10.0))
+    brief = Brief(
+        logging.Formatter(),
+        {"slow": 30.0, "fast": 10.0},
+        lambda jobs: f"{sum(jobs.values())} in all.",
+    )
+
+    def show(*records: logging.LogRecord) -> list[str]:
+        return [brief.format(one) for one in records if brief.filter(one)]
+
+    return show
+
+
+PLAN = record("run_info", stats={"fast": 2, "slow": 1, "figure_a": 1, "figure_b": 1, "total": 5})
+
+
+def test_a_plan_is_a_list_of_rules_and_their_costs_once(said) -> None:
+    assert said(PLAN, PLAN) == ["5 jobs: 2 fast, 1 slow, 2 figures. 5 in all."]
+
+
+def test_a_job_is_one_line_with_what_is_left_by_the_costs(said) -> None:
+    plan = record("run_info", stats={"fast": 2, "slow": 1, "total": 3})
+    started = [
+        record("job_info", jobid=number, rule_name=rule, wildcards={"lang": "en"})
+        for number, rule in enumerate(("fast", "slow"))
+    ]
+    ended = [record("job_finished", job_id=number) for number in (0, 1)]
+    lines = said(
+        *(plan, record(None, "Select jobs to execute..."), record("job_started"), *started),
+        *(ended[0], record("progress", done=1, total=3)),
+        *(ended[1], record("progress", done=2, total=3)),
+    )
+    # 10 of 50 seconds of work took 10 seconds, then 40 of 50.
+    assert lines[1:] == [
+        "[1/3] 0:00:10, about 0:00:40 left: fast lang=en",
+        "[2/3] 0:00:10, about 0:00:02 left: slow lang=en",
+    ]
+
+
+def test_errors_and_all_else_are_shown_as_they_are(said) -> None:
+    assert said(record("job_error", "Error in rule fast")) == ["Error in rule fast"]
+    assert said(record(None, "Nothing to be done")) == ["Nothing to be done"]
+
+
+def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
+    jobs = {"train_embeddings": 5}
+    english, gensim = {"languages": ["en"]}, {"word2vec": {"trainer": "gensim"}}
+    whole = costs_of(run_of(**english, **gensim), jobs).core_hours
+    half = {"language_settings": {"en": {"lines": 375_000}}}
+    assert whole == 5 * 2160 / 3600
+    assert costs_of(run_of(**english, **gensim, **half), jobs).core_hours == whole / 2
+    assert costs_of(run_of(**english, word2vec={"trainer": "blocks"}), jobs).core_hours < whole / 5
+    trained = costs_of(run_of(lm={"gpus": 4}), {"pretrain_model": 6})
+    assert (trained.gpu_hours, trained.core_hours) == (6 * 24 * 4, 0)
+    assert (
+        costs_of(
+            run_of(lm={"gpus": 1, "pretrain": {"steps": 4700}}), {"pretrain_model": 1}
+        ).gpu_hours
+        == 24
+    )
+    assert str(trained) == "About 0.0 core hours, 576 GPU hours."
+    assert seconds_of_jobs(run_of())["pretrain_model"] == 24 * 3600
+
+
+def test_a_misspelt_target_gets_the_nearest_and_values_of_options_none() -> None:
+    targets = ["figure_fertility", "table_overlap", "vocabularies", "all"]
+    given = ["--cores", "2", "--executor", "slurm", "config/demo.yaml", "all", "figur_fertility"]
+    [line] = hints(given, targets)
+    assert "no target figur_fertility; near it are figure_fertility;" in line
+
+
+def test_a_docstring_is_told_by_its_first_sentence() -> None:
+    assert first_sentence("One, and\n    more of it. Two.") == "One, and more of it."
+    assert first_sentence(None) == ""

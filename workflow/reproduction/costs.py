@@ -1,0 +1,151 @@
+"""About what a plan costs: core hours, GPU hours, downloads. `snakemake -n TARGET` ends with it.
+
+Times are those of the reference run (two cores of a cloud machine), of one job on `LINES` lines;
+they grow with the lines of a text. GPU hours are the budget of the configuration, and for
+fine-tuning what an H200 needs (docs/models.md). Training on the CPU is left out: its time depends
+most on the size of the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from reproduction.data.files import local_files
+
+if TYPE_CHECKING:
+    from reproduction.run import Run
+
+LINES = 750_000
+# Rule -> core seconds of a job on LINES lines.
+CORE_SECONDS = {
+    "extract_corpus": 900,
+    "extract_domain": 30,
+    "index_words": 26,
+    "sample_corpus": 8,
+    "train_bpe": 17,
+    "train_bpe_initial": 17,
+    "train_unigram": 200,
+    "train_unigram_initial": 340,
+    "train_wordpiece": 25,
+    "train_embeddings": 2160,
+    "build_sage": 110,
+    "prune_control": 7,
+    "measure_rankings": 300,
+    "count_pieces_compared": 21,
+    "count_pieces_thin": 14,
+    "count_pieces_others": 40,
+    "count_pieces_seeds": 60,
+    "build_shards": 80,
+    "measure_floors": 60,
+}
+# Rule -> core seconds of a job, whatever the texts are.
+FIXED_SECONDS = {
+    "build_claims": 840,
+    "table_differences": 120,
+    "prepare_task": 30,
+    "measure_ngrams": 24,
+    "train_vectors": 350,
+    "probe_task": 60,
+}
+BLOCKS_SECONDS = 350  # of train_embeddings with `trainer: blocks`
+# A dump that is taken whole, as Turkish: as much text as so many English lines, and its bytes.
+WHOLE_WIKIPEDIA, WHOLE_DUMP = 2_900_000, 900_000_000
+DUMP_BYTES = 460  # to download for a line, of a part of a dump
+PACKAGED = 5_000  # lines of a text that a package ships
+LINE_BYTES = 100  # of a local text
+SECONDS = 3.0  # of any other job
+FINETUNING_HOURS = 100 / 90  # of a GPU
+UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
+TOKENS_AN_UPDATE = 4032 * 128
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What jobs cost: hours of cores and of GPUs, bytes to download as far as they are known."""
+
+    core_hours: float
+    gpu_hours: float
+    downloads: int
+
+    def __str__(self) -> str:
+        """Return a sentence."""
+        parts = [f"{_figure(self.core_hours)} core hours"]
+        parts += [f"{_figure(self.gpu_hours)} GPU hours"] if self.gpu_hours else []
+        parts += [f"{self.downloads / 1e9:.2g} GB to download"] if self.downloads else []
+        return f"About {', '.join(parts)}."
+
+
+def costs_of(run: Run, jobs: Mapping[str, int]) -> Costs:
+    """Return about what jobs of a run cost.
+
+    Args:
+        run: the run.
+        jobs: rule -> number of its jobs.
+    """
+    seconds, gpu = core_seconds(run), gpu_hours(run)
+    on_cores = {rule: count for rule, count in jobs.items() if rule not in gpu}
+    retrieved = {"retrieve_corpus", "retrieve_domain", "retrieve_task"} & jobs.keys()
+    return Costs(
+        core_hours=sum(n * seconds.get(rule, SECONDS) for rule, n in on_cores.items()) / 3600,
+        gpu_hours=sum(count * gpu.get(rule, 0.0) for rule, count in jobs.items()),
+        downloads=_downloads(run) if retrieved else 0,
+    )
+
+
+def seconds_of_jobs(run: Run) -> dict[str, float]:
+    """Return rule -> about how many seconds a job takes."""
+    return core_seconds(run) | {rule: 3600 * hours for rule, hours in gpu_hours(run).items()}
+
+
+def core_seconds(run: Run) -> dict[str, float]:
+    """Return rule -> about how many seconds of a core a job takes."""
+    texts = [_lines(run, language) for language in run.languages]
+    share = sum(texts) / len(texts) / LINES
+    seconds = {rule: share * one for rule, one in CORE_SECONDS.items()}
+    if run.config.word2vec.trainer == "blocks":
+        seconds["train_embeddings"] = share * BLOCKS_SECONDS
+    return seconds | FIXED_SECONDS
+
+
+def gpu_hours(run: Run) -> dict[str, float]:
+    """Return rule -> about how many hours of a GPU a job takes; none where there are no GPUs."""
+    pretrain, gpus = run.config.lm.pretrain, run.config.lm.gpus
+    if not gpus:
+        return {}
+    updates = pretrain.steps or (pretrain.tokens or 0) / TOKENS_AN_UPDATE
+    hours = updates / UPDATES_AN_HOUR if updates else pretrain.hours * gpus
+    return {
+        "pretrain_model": hours,
+        "repeat_pretraining": hours,
+        "finetune_model": FINETUNING_HOURS,
+    }
+
+
+def _figure(hours: float) -> str:
+    return f"{hours:,.0f}" if hours >= 10 else f"{hours:.1f}"
+
+
+def _lines(run: Run, language: str) -> float:
+    """Return about how many lines of a language are trained on."""
+    lines, source = run.language(language).lines, run.source("language_settings", language)
+    if source.kind == "path":
+        sizes = sum(Path(file).stat().st_size for file in local_files(source.name))
+        there = sizes / LINE_BYTES
+    else:
+        there = PACKAGED if source.kind == "package" else WHOLE_WIKIPEDIA
+    return min(lines or there, there)
+
+
+def _downloads(run: Run) -> int:
+    """Return about how many bytes a run downloads."""
+    known = [getattr(run.source(*named), "bytes", None) or 0 for named in run.sources]
+    languages = {name: run.source("language_settings", name) for name in run.languages}
+    dumps = [
+        run.language(name).lines
+        for name, source in languages.items()
+        if source.kind not in ("path", "package") and not getattr(source, "bytes", None)
+    ]
+    return sum(known) + sum(DUMP_BYTES * lines if lines else WHOLE_DUMP for lines in dumps)

@@ -1,0 +1,35 @@
+"""Targets: what the list of them says, and what is near one that is not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{2,}")
+
+
+def hints(arguments: Sequence[str], targets: Iterable[str]) -> Iterator[str]:
+    """Yield a line for each word that looks like a misspelt target, with the nearest ones.
+
+    A word that resembles none is left to Snakemake: it may be the value of an option.
+
+    Args:
+        arguments: of the command line.
+        targets: the names of the rules.
+    """
+    known = sorted(targets)
+    for word in arguments:
+        if not _NAME.fullmatch(word) or word in known or Path(word).exists():
+            continue
+        if near := get_close_matches(word, known, cutoff=0.7):
+            yield (
+                f"hint: there is no target {word}; near it are {', '.join(near)}; "
+                "snakemake --list-target-rules shows all"
+            )
+
+
+def first_sentence(text: str | None) -> str:
+    """Return the first sentence of a docstring, on one line."""
+    return re.split(r"(?<=\.)\s", " ".join((text or "").split()), maxsplit=1)[0]
