@@ -40,9 +40,11 @@ def sources() -> dict[str, set[Path]]:
             adapter = re.search(r'"\.\./(scripts/\w+\.py)"', rule)
             assert bool(stage) == bool(adapter), f"{path}: {rule}"
             if stage and adapter:
-                code = digests._sources(ROOT / "workflow" / adapter[1], *ARTEFACTS[adapter[1]])
+                code = digests.imported_files(
+                    ROOT / "workflow" / adapter[1], *ARTEFACTS[adapter[1]]
+                )
                 found.setdefault(stage[1], set()).update(code)
-    return {stage: {path for path in code if path.suffix == ".py"} for stage, code in found.items()}
+    return found
 
 
 def imports(code: set[Path]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from reproduction.config import Configuration, check_config
+from reproduction.config import Configuration, check_config, load_config
 from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -102,7 +102,7 @@ def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: 
     del paper["tokenizer_settings"]["unigram"]
     check_config(paper)
     paper["tokenizers"].append("unigram_greedy")
-    with pytest.raises(UserError, match=r"^config key tokenizer_settings\.unigram: must be of"):
+    with pytest.raises(UserError, match=r"^tokenizer_settings\.unigram: must be of"):
         check_config(paper)
 
 
@@ -143,7 +143,18 @@ def test_the_schema_is_fresh_and_describes_every_key() -> None:
     ] == []
 
 
-def test_older_names_of_presets_mean_the_presets(paper: dict) -> None:
-    usual = check_config(copy.deepcopy(paper))
-    paper["tokenizer_settings"]["sage"]["preset"] = "algorithm-1"
-    assert check_config(paper) == usual
+def test_a_refused_key_names_the_file_in_which_it_stands(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = {name: tmp_path / name for name in ("mine.yaml", "yours.yaml")}
+    files["mine.yaml"].write_text("sage: {window: 3}\n")
+    files["yours.yaml"].write_text("sage: {windw: 4}\n")
+    given = {"sage": {"window": 3, "windw": 4}}
+    with pytest.raises(UserError, match=r"^config key sage\.windw: .*yours\.yaml\)$"):
+        load_config(ROOT, given, working_directory=False, files=[*files.values()])
+
+
+def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("sage:\n  window: 3\n  prune_batch: 9\n  window: 4\n")
+    with pytest.raises(UserError, match=r"mine\.yaml:4: window stands in line 2, too; keep one"):
+        load_config(ROOT, {}, working_directory=False, files=[file])

@@ -25,12 +25,6 @@ from reproduction.retrievals import dump_sample, retrieved_files, sources_table
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
 from reproduction.sections import Tokenizer
-from reproduction.vocabularies import (
-    embeddings,
-    initial,
-    sage_parameters,
-    start,
-)
 from sagevocab.settings import settings_from
 
 ROOT = Path(__file__).parents[2]
@@ -107,11 +101,9 @@ def test_no_held_out_lines_no_learning_curves() -> None:
 
 
 def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
-    pieces = initial(paper, "en", "sage_unigram", "pieces.txt")
-    assert pieces == "results/paper/vocab/en/unigram_initial/pieces.txt"
-    assert initial(paper, "en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
-    starting = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
-    assert embeddings(paper, "en", "sage_unigram") == starting
+    assert paper.builds["sage_unigram"].initial == "unigram_initial"
+    assert paper.builds["random"].initial == "bpe_initial"
+    assert paper.builds["sage_unigram"].start == "unigram_initial.greedy.seed1"
     assert paper.preset("sage_unigram") == "printed (initial: unigram)"
     assert "UnigramLM's pieces" in card(paper, "en", "sage_unigram")["method"]
     assert "UnigramLM" not in card(paper, "en", "sage")["method"]
@@ -286,18 +278,17 @@ def test_a_stanza_may_have_an_initial_vocabulary_of_another_size() -> None:
     run = run_of(
         tokenizers=["bpe", "sage", "larger"], tokenizer_settings={"larger": stanza}, lm=NO_MODELS
     )
-    larger = initial(run, "en", "larger", "pieces.txt")
-    assert larger.endswith("vocab/en/bpe_initial.24000/pieces.txt")
-    assert initial(run, "en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
-    assert start(run, "larger") == "bpe_initial.24000.greedy.seed1"
+    assert run.builds["larger"].initial == "bpe_initial.24000"
+    assert run.builds["sage"].initial == "bpe_initial"
+    assert run.builds["larger"].start == "bpe_initial.24000.greedy.seed1"
     assert run.sage_readings == ["sage"]  # the claims are about prunings of one vocabulary
 
 
 def test_a_tokenizer_without_a_heuristic_is_compared_with_its_reading(paper: Run) -> None:
     assert paper.heuristics == {"sage_exact": "sage", "sage_retrained": "sage"}
     assert not {*paper.heuristics} & {*paper.tokenizers}
-    assert sage_parameters(paper, "sage_exact") == {
-        **sage_parameters(paper, "sage"), "rerank_every": 1, "retrain_every": 40
+    assert paper.builds["sage_exact"].settings == {
+        **paper.builds["sage"].settings, "rerank_every": 1, "retrain_every": 40
     }  # fmt: skip
     without = run_of(tokenizers=["bpe", "sage_released"], lm=NO_MODELS)
     assert without.heuristics == {}
@@ -309,11 +300,11 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
     )
     differing = {"seed": 7, "prune_batch": 50}
-    assert sage_parameters(run, "mine") == {**sage_parameters(run, "sage"), **differing}
+    assert run.builds["mine"].settings == {**run.builds["sage"].settings, **differing}
     assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
     asked, second = claims_run(run), "mine.seed8"
     assert asked["further_seeds"] == {"sage": ["sage.seed2", "sage.seed3"], "mine": [second]}
-    assert sage_parameters(run, second) == {**sage_parameters(run, "mine"), "seed": 8}
+    assert run.builds[second].settings == {**run.builds["mine"].settings, "seed": 8}
     assert {*asked["heuristics"].values()} == {"sage"}
 
 
@@ -323,9 +314,9 @@ def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings() -> None:
         "merged": {"method": "sage", "preset": "printed", "decoder": "merges"},
     }
     run = run_of(tokenizers=["bpe", "sage", *stanzas], tokenizer_settings=stanzas, lm=NO_MODELS)
-    assert embeddings(run, "en", "mine") == embeddings(run, "en", "sage")
-    assert start(run, "mine.seed2") == "bpe_initial.greedy.seed2"
-    assert start(run, "merged") == "bpe_initial.merges.seed1"
+    assert run.builds["mine"].start == run.builds["sage"].start
+    assert run.builds["mine.seed2"].start == "bpe_initial.greedy.seed2"
+    assert run.builds["merged"].start == "bpe_initial.merges.seed1"
 
 
 def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
@@ -335,10 +326,35 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
     }
     names = ["bpe", "sage", *stanzas]
     run = run_of(tokenizers=names, tokenizer_settings=stanzas, lm=NO_MODELS)
-    assert embeddings(run, "en", "real") == embeddings(run, "en", "sage")
-    assert embeddings(run, "en", "zero") == []
-    assert start(run, "shuffled") == "bpe_initial.greedy.shuffled.seed1"
+    assert run.builds["real"].start == run.builds["sage"].start
+    assert run.builds["zero"].start == ""
+    assert run.builds["shuffled"].start == "bpe_initial.greedy.shuffled.seed1"
     assert run.preset("shuffled") == "printed (contexts: shuffled)"
+
+
+def test_what_decides_nothing_is_no_setting_of_a_build() -> None:
+    """Else a change of it would build vocabularies anew, and train models on them."""
+    zero = {"method": "sage", "preset": "printed", "contexts": "zero"}
+    names = ["bpe", "sage", "sage_released", "zero"]
+
+    def word2vec(trainer: str, **settings: object) -> dict[str, Any]:
+        run = run_of(
+            **{"tokenizers": names, "tokenizer_settings": {"zero": zero}, "lm": NO_MODELS},
+            word2vec={"trainer": trainer, **settings},
+        )
+        return {name: run.builds[name].word2vec for name in names}
+
+    blocks = word2vec("blocks")
+    assert word2vec("blocks", workers=2) == blocks
+    assert word2vec("gensim", workers=2)["sage"] != word2vec("gensim")["sage"]
+    more = word2vec("blocks", epochs=9)
+    assert [name for name in names if more[name] != blocks[name]] == ["sage"]
+
+
+def test_a_vocabulary_that_another_is_exported_from_is_built_too() -> None:
+    run = run_of(tokenizers=["sage", "bpe_merges"], lm=NO_MODELS)
+    assert run.built_by("bpe") == ["bpe"]
+    assert "bpe" not in run.tokenizers
 
 
 @pytest.fixture(scope="module")
@@ -363,7 +379,7 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
     """Else it would be built again, and all that depends on it."""
     said = {"decoder": "greedy", "loss": "total", "retrain": True, "push_back_line_start": False}
     run = run_of(tokenizer_settings={"sage": said})
-    assert sage_parameters(run, "sage") == sage_parameters(paper, "sage")
+    assert run.builds["sage"].settings == paper.builds["sage"].settings
     assert run.preset("sage") == "printed"
 
 
@@ -408,7 +424,7 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     )
     assert run.sage_readings == ["sage", "sage_released"]
     assert further_controls(run) == ["extra_tokens", "zero", "quotient"]
-    assert settings_from(**sage_parameters(run, "quotient")).rerank_every == 0
+    assert settings_from(**run.builds["quotient"].settings).rerank_every == 0
     assert claims_run(run)["controls"] == {
         "random": ["random"],
         "extra_tokens": ["extra_tokens"],

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from reproduction.run import Run, Stanza
 from reproduction.sections import CONTROLS
-from reproduction.vocabularies import control_parameters, initial_size, sage_parameters
 
 _PRUNED = {  # what controls prune
     "random": "pieces drawn at random",
@@ -40,14 +39,14 @@ def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:
     """Return a tokenizer's method in words, and the settings that a card lists."""
     method, greedy = run.tokenizer(tokenizer).method, "segmented by greedy longest match"
     if method == "sage":
-        settings = sage_parameters(run, tokenizer)
+        build = run.builds[tokenizer]
         start = "" if run.tokenizer(tokenizer).initial_method == "bpe" else " of UnigramLM's pieces"
-        title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
-        return title, {"initial_size": initial_size(run, tokenizer), **settings}
+        title = f"SaGe{start}, preset {build.settings['preset']}, {greedy}"
+        return title, {"initial_size": build.initial_size, **build.settings}
     if method in CONTROLS:
         start = {"bpe": "BPE", "unigram": "UnigramLM"}[run.tokenizer(tokenizer).initial_method]
         title = f"{start} without {_PRUNED[method]} (a control for SaGe), {greedy}"
-        return title, control_parameters(run, tokenizer)
+        return title, {**run.builds[tokenizer].settings}
     if method == "external":
         return f"imported from `{Path(run.tokenizer(tokenizer).path_in(language)).name}`", {}
     title = {

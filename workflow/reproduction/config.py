@@ -8,10 +8,9 @@ wrong with it and what would be right.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -19,7 +18,8 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from reproduction.analysis.probe_kinds import SIMILARITY
-from reproduction.data.files import TABLES, first_columns, local_files
+from reproduction.builds import EXPORTED, builds_of
+from reproduction.data.files import local_files
 from reproduction.sections import (
     Analysis,
     Corpus,
@@ -36,7 +36,7 @@ from reproduction.sections import (
 )
 from sagevocab.errors import SettingError, UserError
 from sagevocab.fields import Name, Names, Seed, first_problem
-from sagevocab.presets import PRESETS, reading_settings
+from sagevocab.presets import reading_settings
 from sagevocab.settings import (
     DEFAULT_SEED,
     SageKeys,
@@ -54,24 +54,26 @@ STANZAS = {
     "tokenizers": "tokenizer_settings",
     "tasks": "task_settings",
 }
-# Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
-EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
-# Folders beside those of the tokenizers, with the vocabularies that are pruned.
-INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
-# Keys of earlier versions, where `*` stands for the keys before -> what to do instead.
-REMOVED = {
-    "reading_settings": "a reading is a tokenizer; name it in tokenizer_settings",
-    "*.source.*generator": "leave it out; the source's key `constructed` names the constructor",
-    "studies": "a reading, or another k, M, m, l or n, is a tokenizer (config/readings.yaml); for "
-    "another sample of the text, make a run with another seed",
-    "analysis.random_prunings": "controls have seeds; set tokenizer_settings.random.seeds",
-    "scheduler": "one machine maps what is larger than its memory; leave it out",
-    "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
-    "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
-    "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",
-}
 # The loader in C is ten times as fast, and every job of a cluster reads the configuration.
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _TwiceError(yaml.MarkedYAMLError):
+    """A key stands twice in a mapping."""
+
+
+class _Loader(_YAML_LOADER):
+    """A loader that refuses a key that stands twice, of which YAML would take the second."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Return the mapping of a node."""
+        lines: dict[str, int] = {}
+        for key, _ in node.value:
+            if key.value in lines:
+                problem = f"{key.value} stands in line {lines[key.value]}, too; keep one of them"
+                raise _TwiceError(problem=problem, problem_mark=key.start_mark)
+            lines[key.value] = key.start_mark.line + 1
+        return super().construct_mapping(node, deep)
 
 
 class Configuration(Section):
@@ -133,21 +135,6 @@ class Configuration(Section):
                 stanza = getattr(self, STANZAS[names])[name]
                 yield f"{STANZAS[names]}.{name}.source", stanza.source
 
-    def sage_parameters(self, stanza: Tokenizer) -> dict[str, Any]:
-        """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings.
-
-        They are arguments of `settings_from`. stanza: of a tokenizer of method `sage`; its own keys
-        come before the run's.
-        """
-        reading = stanza.reading
-        of_preset = PRESETS[reading["preset"]]
-        return {
-            "final_size": self.vocabulary.final_size,
-            "seed": self.seed,
-            **{k: v for k, v in asdict(self.sage).items() if k not in of_preset},
-            **reading,
-        }
-
     # --- what must hold between sections
 
     @model_validator(mode="after")
@@ -175,13 +162,12 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def _names_are_known_elsewhere(self) -> Self:
-        models = self.lm.tokenizers if self.lm.enabled else []
-        for key, names, other, known in (("lm.tokenizers", models, "tokenizers", self.tokenizers),):
-            for name in names:
-                if name not in known:
-                    raise SettingError(
-                        key, f"{name!r} is not in {other}; add it there or take it out here"
-                    )
+        for name in self.lm.tokenizers if self.lm.enabled else []:
+            if name not in self.tokenizers:
+                raise SettingError(
+                    "lm.tokenizers",
+                    f"{name!r} is not in tokenizers; add it there or take it out here",
+                )
         own = [n for n in self.tokenizers if self.tokenizer_settings[n].method == "bpe"]
         if own and own != ["bpe"]:
             raise SettingError(
@@ -212,13 +198,7 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def _names_are_distinct(self) -> Self:
-        """Refuse names that figures and tables, or folders, could not keep apart."""
-        for name in self.tokenizers:
-            if name in INITIAL_FOLDERS:
-                raise SettingError(
-                    "tokenizers",
-                    f"{name!r} is a folder of the workflow's own; choose another name",
-                )
+        """Refuse names that figures and tables could not keep apart."""
         for key, shown in self._shown_names():
             for number, (name, text) in enumerate(shown):
                 for other, known in shown[:number]:
@@ -265,13 +245,12 @@ class Configuration(Section):
     def _pruning_can_be_done(self) -> Self:
         initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
         check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
-        for name in (*self.tokenizers, *self.analysis.heuristics):
-            stanza = self.tokenizer_settings[name]
-            size = stanza.initial_size or initial
+        for name, build in builds_of(self).items():
+            size = build.initial_size
             try:
-                if stanza.method == "sage":
-                    check_pruning(size, settings_from(**self.sage_parameters(stanza)))
-                elif size < final:
+                if build.method == "sage":
+                    check_pruning(size, settings_from(**build.settings))
+                elif build.initial and size < final:
                     raise SettingError(
                         "initial_size", f"{size} is below the final size, {final}; raise it"
                     )
@@ -314,10 +293,6 @@ class Configuration(Section):
                     f"{key}.path",
                     f"there is no file {missing[0]}; paths are relative to the working directory",
                 )
-            _refuse_braces(f"{key}.path", files)
-        for name in self.tokenizers:
-            path = (self.tokenizer_settings[name].path or "").replace("{lang}", "")
-            _refuse_braces(f"tokenizer_settings.{name}.path", [path])
         return self
 
     def _local_paths(self) -> Iterator[tuple[str, str | list[str]]]:
@@ -331,19 +306,6 @@ class Configuration(Section):
             morphology = self.language_settings[name].morphology
             if morphology and morphology.path:
                 yield f"language_settings.{name}.morphology", morphology.path
-
-    @model_validator(mode="after")
-    def _local_tables_have_their_columns(self) -> Self:
-        for key, source in self.text_sources():
-            form = source.local_format
-            if form in TABLES and not source.column:
-                raise SettingError(f"{key}.column", f"missing; a {form} source needs it")
-            _check_columns(source, [source.column], f"{key}.column")
-        for name, task in self.used_tasks.items():
-            wanted = task.columns.model_dump(exclude_none=True)
-            for source in task.used_sources().values():
-                _check_columns(source, wanted.values(), f"task_settings.{name}.columns")
-        return self
 
     @model_validator(mode="after")
     def _tasks_can_be_probed(self) -> Self:
@@ -383,59 +345,61 @@ class Configuration(Section):
         return self
 
 
-def _refuse_braces(key: str, files: Iterable[str]) -> None:
-    for file in files:
-        if "{" in file or "}" in file:
-            raise SettingError(
-                key, f"Snakemake takes the braces in {file} for wildcards; rename the file"
-            )
-
-
-def _check_columns(source: Source, wanted: Iterable[str], key: str) -> None:
-    """Refuse columns that the files of a local table do not have."""
-    form = source.local_format
-    for file in local_files(source.path) if form in TABLES else ():
-        there = first_columns(file, form)
-        for column in wanted if there else ():
-            if column not in there:
-                raise SettingError(
-                    key,
-                    f"{file} has no column {column!r}; name one that it has: {', '.join(there)}",
-                )
-
-
 # --- reading
 
 
 def load_config(
-    checkout: Path, given: Mapping[str, Any], *, working_directory: bool
+    checkout: Path,
+    given: Mapping[str, Any],
+    *,
+    working_directory: bool,
+    files: Sequence[Path | str] = (),
 ) -> Configuration:
     """Return the checked configuration: the paper's settings, overridden by those of the user.
 
     The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
     the working directory overrides single keys of it, and `given` overrides both. Mappings are
     merged key by key; other values and lists are replaced.
-    given: what `--configfile` and `--config` say, or the workflow that uses this one as a module.
+
+    Args:
+        checkout: the folder of the checkout.
+        given: what `--configfile` and `--config` say, or the workflow that uses this one as a
+            module.
+        working_directory: whether to read the configuration there.
+        files: those that `given` comes from, the last one first asked for a key.
 
     Raises:
         UserError: a file can't be read, or what they say together can't be run.
     """
     paper = checkout / "config.yaml"
     config = _read_config(paper)
+    places: dict[str, dict[str, Any]] = {}
     for name in ("config.yaml", "config/config.yaml") if working_directory else ():
         path = Path(name)
         if path.is_file() and not path.samefile(paper):
-            _merge(config, _read_config(path))
+            places[name] = _read_config(path)
+            _merge(config, places[name])
+    # Snakemake has read these, but takes the second of two equal keys in silence.
+    places |= {str(file): _read_config(Path(file)) for file in files}
     _merge(config, given)
-    return check_config(config)
+    try:
+        return check_config(config)
+    except SettingError as error:
+        here = [file for file, said in places.items() if _has(said, error.key)]
+        where = f" (in {here[-1]})" if here else ""
+        raise UserError(f"config key {error}{where}") from error
 
 
-def _keys_of(config: Mapping[Any, Any], place: str = "") -> Iterator[str]:
-    """Yield the keys of a configuration, those of sections too: `lm.pretrain.steps`."""
-    for name, value in config.items():
-        yield f"{place}{name}"
-        if isinstance(value, Mapping):
-            yield from _keys_of(value, f"{place}{name}.")
+def _has(said: Mapping[str, Any], key: str) -> bool:
+    """Return whether a file says something at a dotted key, or at a part of it."""
+    place: Any = said
+    for part in key.split("."):
+        if not isinstance(place, Mapping):
+            return True
+        if part not in place:
+            return False
+        place = place[part]
+    return True
 
 
 def check_config(config: dict[str, Any]) -> Configuration:
@@ -444,18 +408,13 @@ def check_config(config: dict[str, Any]) -> Configuration:
     A value has one form, 24.0 for 24, so that equal settings are equal parameters of jobs.
 
     Raises:
-        UserError: one line that names the key, what is wrong with it and what would be right.
+        SettingError: one line that names the key, what is wrong with it and what would be right.
     """
     _take_smaller_budget(config)
-    for key in _keys_of(config):
-        for removed, instead in REMOVED.items():
-            if fnmatchcase(key, removed):
-                raise UserError(f"config key {key}: removed: {instead}")
     try:
         return Configuration.model_validate(config)
     except ValidationError as error:
-        problem = first_problem(error, Configuration, config)
-        raise UserError(f"config key {problem}") from None
+        raise first_problem(error, Configuration, config) from None
 
 
 def _take_smaller_budget(config: dict[str, Any]) -> None:
@@ -468,9 +427,11 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
 
 def _read_config(path: Path) -> dict[str, Any]:
     try:
-        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) or {}
     except FileNotFoundError as error:
         raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
+    except _TwiceError as error:
+        raise UserError(f"{path}:{error.problem_mark.line + 1}: {error.problem}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise UserError(

@@ -57,7 +57,7 @@ def code_of(script: str, *functions: str) -> str:
         FileNotFoundError: there is no such script, or no module of such a function.
     """
     modules = {_module(name.rpartition(".")[0]) for name in functions}
-    files = {file.as_posix(): _read(file) for file in _imported(SCRIPTS / script, *modules)}
+    files = {file.as_posix(): _read(file) for file in imported_files(SCRIPTS / script, *modules)}
     artefacts = {name.rpartition(".")[2] for name in functions}
     used = sorted(f"{name} {part.digest}" for name, part in _used(files, artefacts))
     return hashlib.sha256("\n".join(used).encode()).hexdigest()
@@ -68,7 +68,7 @@ def _module(name: str) -> Path:
     return PACKAGES["reproduction"].joinpath(*name.split(".")).with_suffix(".py")
 
 
-def _imported(*first: Path) -> set[Path]:
+def imported_files(*first: Path) -> set[Path]:
     """Return some files, and all that these import."""
     found: set[Path] = set()
     waiting = [*first]

@@ -2,7 +2,7 @@
 
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
 run stays fast and every answer can be tested. What only one rule needs is next to that rule. What
-decides a vocabulary is in `vocabularies`, parameters of claims and report are in `run_report`, and
+decides a vocabulary is in `builds`, parameters of claims and report are in `run_report`, and
 selections that only figures and tables share in `artefacts.shared`.
 """
 
@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel
 
+from reproduction.builds import Build, builds_of, further_seeds, stanzas_of
 from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
@@ -271,30 +272,29 @@ class Run:
         """Names of the tokenizers."""
         return self.config.tokenizers
 
-    def tokenizer(self, name: str) -> Tokenizer:
-        """Return the stanza of a tokenizer, or of one of its further seeds."""
-        return self.reseeded.get(name) or self.config.tokenizer_settings[name]
+    @cached_property
+    def builds(self) -> dict[str, Build]:
+        """Every vocabulary of the run by its name: all that the wildcard `tok` may stand for."""
+        return builds_of(self.config)
 
     @cached_property
-    def reseeded(self) -> dict[str, Tokenizer]:
-        """Stanzas of the further seeds of the run's tokenizers: `sage.seed2`."""
-        stanzas = {name: self.config.tokenizer_settings[name] for name in self.tokenizers}
-        return {
-            f"{name}.seed{seed}": stanza.model_copy(update={"seed": seed, "seeds": 1})
-            for name, stanza in stanzas.items()
-            for seed in self._later_seeds(stanza)
-        }
+    def _stanzas(self) -> dict[str, Tokenizer]:
+        return stanzas_of(self.config)
 
-    def _later_seeds(self, stanza: Tokenizer) -> range:
-        first = self.seed if stanza.seed is None else stanza.seed
-        return range(first + 1, first + (stanza.seeds or 1))
+    def tokenizer(self, name: str) -> Tokenizer:
+        """Return the stanza of a tokenizer, or of one of its further seeds."""
+        return self._stanzas.get(name) or self.config.tokenizer_settings[name]
+
+    def built_by(self, *methods: str) -> list[str]:
+        """Return the vocabularies that are built by some methods; every seed."""
+        return [name for name, build in self.builds.items() if build.method in methods]
 
     def with_seeds(self, names: Iterable[str]) -> list[str]:
         """Return tokenizers, each followed by those of its further seeds."""
         return [
             one
             for name in names
-            for one in (name, *(f"{name}.seed{n}" for n in self._later_seeds(self.tokenizer(name))))
+            for one in (name, *further_seeds(name, self.tokenizer(name), self.seed))
         ]
 
     def of_method(self, *methods: str) -> list[str]:

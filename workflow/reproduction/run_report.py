@@ -10,7 +10,6 @@ from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
-from reproduction.vocabularies import start
 
 
 def report_run(run: Run) -> Stanza:
@@ -49,7 +48,7 @@ def claims_run(run: Run) -> Stanza:
         "tasks": {name: run.task(name).language for name in run.tasks},
         "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
         "further_seeds": {name: run.with_seeds([name])[1:] for name in sage},
-        "starts": {name: start(run, name) for name in sage},
+        "starts": {name: run.builds[name].start for name in sage},
         "controls": _controls(run),
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.

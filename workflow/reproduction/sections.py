@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from reproduction.analysis.metrics import fitting_metrics
 from reproduction.analysis.probe_kinds import probe_kind
@@ -36,7 +36,6 @@ from sagevocab.presets import (
     DEFAULT_PRESET,
     PRESETS,
     overrides,
-    preset_name,
     reading_settings,
 )
 from sagevocab.settings import (
@@ -224,10 +223,6 @@ _READ_BY = {
 }
 
 
-# A preset's older name is read as the preset, in the configuration as in the library.
-_BY_ANY_NAME = BeforeValidator(lambda name: preset_name(name) if isinstance(name, str) else name)
-
-
 class Tokenizer(Section):
     """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
@@ -265,7 +260,7 @@ class Tokenizer(Section):
         "n·V, in place of `vocabulary.initial_size`, for prunings of BPE. Claims leave a tokenizer "
         "of another size out; they are about all tokenizers of a run with that size."
     )
-    preset: Annotated[Literal[*PRESETS] | None, _BY_ANY_NAME] = optional(
+    preset: Literal[*PRESETS] | None = optional(
         "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
         "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
         "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "

@@ -23,12 +23,14 @@
 # The simple controls that figures show as thin lines, and what no figure of fertility shows.
 THIN = [tok for tok in run.simple_controls if tok not in run.compared]
 OTHERS = [tok for tok in run.tokenizers if tok not in (*run.compared, *THIN)]
+# What is written of a vocabulary as tables, and what statistics are computed from.
+COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
 # Name of a group -> its tokenizers.
 COUNTED = {
     "compared": run.compared,
     "thin": THIN,
     "others": OTHERS,
-    "seeds": [tok for tok in run.pruned if tok in run.reseeded],
+    "seeds": [tok for tok in run.pruned if tok not in run.tokenizers],
 }
 
 for group, tokenizers in COUNTED.items():
@@ -89,7 +91,7 @@ rule measure_rankings:
         mem_mb=memory(12000),
         runtime=240,
     params:
-        sage=lambda wildcards: sage_parameters(run, wildcards.tok),
+        sage=sage_settings,
         every=run.config.analysis.ranking_every,
     script:
         "../scripts/measure_rankings.py"
@@ -164,7 +166,7 @@ rule train_vectors:
         mem_mb=memory(6000),
         runtime=240,
     params:
-        word2vec={**run.section("word2vec"), "trainer": "blocks"},
+        word2vec=word2vec_settings(run.config, trainer="blocks"),
         lines=run.config.probes.vector_lines,
         seeds=run.config.probes.seeds,
     script:

@@ -68,6 +68,7 @@ try:
         resource,
     )
     from reproduction.digests import code_of
+    from reproduction.builds import word2vec_settings
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
     from reproduction.costs import costs_of, seconds_of_jobs
@@ -84,14 +85,6 @@ try:
         texts,
     )
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
-    from reproduction.vocabularies import (
-        COUNTS,
-        control_parameters,
-        embeddings,
-        initial,
-        sage_parameters,
-        trained,
-    )
     from reproduction.progress import show_briefly
     from reproduction.targets import first_sentence, hints
     from sagevocab.errors import UserError
@@ -103,7 +96,13 @@ try:
     # A workflow that uses this one as a module hands over its configuration itself.
     alone = workflow.modifier.namespace is None
     run = Run.of(
-        load_config(CHECKOUT, config, working_directory=alone), CHECKOUT / "workflow/resources"
+        load_config(
+            CHECKOUT,
+            config,
+            working_directory=alone,
+            files=workflow.overwrite_configfiles if alone else [],
+        ),
+        CHECKOUT / "workflow/resources",
     )
 except UserError as error:
     sys.exit(f"error: {error}")
@@ -232,15 +231,17 @@ def measured_lines(wildcards):
 
 def initial_files(wildcards):
     """The vocabulary that a tokenizer is pruned from, with its merges, where the method needs them."""
+    folder = f"vocab/{wildcards.lang}/{run.builds[wildcards.tok].initial}"
     return {
-        "pieces": initial(run, wildcards.lang, wildcards.tok, "pieces.txt"),
-        "model": initial(run, wildcards.lang, wildcards.tok, "sentencepiece.model"),
+        "pieces": result(f"{folder}/pieces.txt"),
+        "model": result(f"{folder}/sentencepiece.model"),
     }
 
 
 def first_embeddings(wildcards):
     """The embeddings that a SaGe tokenizer starts from, if any."""
-    return embeddings(run, wildcards.lang, wildcards.tok)
+    start = run.builds[wildcards.tok].start
+    return result(f"embeddings/{wildcards.lang}/{start}.npz") if start else []
 
 
 def external_files(wildcards):
@@ -277,14 +278,15 @@ def retrieved(section):
     }
 
 
+def sage_settings(wildcards):
+    """What decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
+    return run.builds[wildcards.tok].settings
+
+
 def control_params(wildcards):
-    """What decides a control: method, sizes, and its seed, its own or the run's."""
-    stanza = run.tokenizer(wildcards.tok)
-    return {
-        "method": stanza.method,
-        "seed": run.seed if stanza.seed is None else stanza.seed,
-        **control_parameters(run, wildcards.tok),
-    }
+    """What decides a control beside corpus and initial pieces."""
+    build = run.builds[wildcards.tok]
+    return {"method": build.method, "seed": build.seed, **build.settings}
 
 
 # Threads that train embeddings; gensim repeats itself with one.
@@ -334,15 +336,7 @@ onstart:
 
 wildcard_constraints:
     lang=any_of(run.languages),
-    tok=any_of(
-        [
-            *run.tokenizers,
-            *trained(run, "bpe"),
-            *trained(run, "unigram"),
-            *run.reseeded,
-            *run.heuristics,
-        ]
-    ),
+    tok=any_of(run.builds),
     domain=any_of(run.domains),
     corpus=any_of(["train", *run.domains]),
     task=any_of(dict.fromkeys([*run.tasks, *run.probe_tasks])),

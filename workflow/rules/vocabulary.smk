@@ -28,7 +28,7 @@ rule train_bpe:
     benchmark:
         result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(trained(run, "bpe")),
+        tok=any_of(run.built_by("bpe")),
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -89,7 +89,7 @@ use rule train_bpe as train_unigram with:
     benchmark:
         result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(trained(run, "unigram")),
+        tok=any_of(run.built_by("unigram")),
     resources:
         mem_mb=memory(16000),
         runtime=240,
@@ -139,7 +139,7 @@ rule prune_control:
     benchmark:
         result("benchmarks/prune_control/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.with_seeds(run.of_method(*CONTROLS))),
+        tok=any_of(run.built_by(*CONTROLS)),
     conda:
         "../../envs/vocabulary.yaml"
     resources:
@@ -225,7 +225,7 @@ rule train_embeddings:
         runtime=480,
     params:
         decoder="{decoder}",
-        word2vec=run.section("word2vec"),
+        word2vec=word2vec_settings(run.config),
         seed="{seed}",
     script:
         "../scripts/train_embeddings.py"
@@ -246,7 +246,7 @@ rule build_sage:
     benchmark:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.heuristics]),
+        tok=any_of(run.built_by("sage")),
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -255,8 +255,8 @@ rule build_sage:
         mem_mb=memory(12000),
         runtime=480,
     params:
-        sage=lambda wildcards: sage_parameters(run, wildcards.tok),
-        word2vec=run.section("word2vec"),
+        sage=sage_settings,
+        word2vec=lambda wildcards: run.builds[wildcards.tok].word2vec,
         words=run.word_settings,
     script:
         "../scripts/build_sage.py"

@@ -5,13 +5,10 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from sagevocab import tables
-from sagevocab.errors import UserError
 from sagevocab.tables import TABLE_ENDINGS, TABLES, file_ending
 
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
@@ -67,15 +64,3 @@ def format_of_name(path: str | Sequence[str]) -> str | None:
     """
     formats = {ENDINGS.get(file_ending(file).partition("-")[0]) for file in local_files(path)}
     return formats.pop() if len(formats) == 1 else None
-
-
-def first_columns(file: str, form: str) -> list[str] | None:
-    """Return the columns that the first row of a csv, tsv or jsonl file has.
-
-    None where that takes more than the start of a file: the job that reads it tells what is wrong.
-    """
-    if form not in ("csv", "tsv", "jsonl"):
-        return None
-    with suppress(UserError, ImportError):  # zst needs a package that jobs have
-        return tables.first_columns(file, form) or None
-    return None
