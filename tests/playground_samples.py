@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 import unicodedata
 
-from reproduction.data.construct import shipped_sentences
+from reproduction.data.conllu import read_conllu
+from reproduction.data.packages import package_file
 
 CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
 
 
 def turkish(count: int, seed: int) -> list[str]:
-    return random.Random(seed).sample(shipped_sentences("tr"), count)
+    """Sentences of the Turkish treebank that a package ships."""
+    sentences = read_conllu(package_file("turkish-treebanks:data/wiki.conllu"))
+    return random.Random(seed).sample([sentence.text for sentence in sentences], count)
 
 
 def spoilt(lines: list[str], seed: int) -> list[str]:

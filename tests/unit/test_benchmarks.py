@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduction.data.construct import shipped_sentences
+from playground_samples import turkish
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -82,7 +82,7 @@ def test_a_failed_row_leaves_the_others(capsys) -> None:
 @pytest.fixture(scope="module")
 def text(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("text") / "lines.txt"
-    path.write_text("".join(f"{line}\n" for line in shipped_sentences("tr")[:400]))
+    path.write_text("".join(f"{line}\n" for line in turkish(400, seed=1)))
     return path
 
 

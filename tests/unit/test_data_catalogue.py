@@ -95,7 +95,9 @@ def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     assert resolve_source(source, catalogue, key="k").format == "mediawiki"
     for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a"}.items():
         source[kind] = name
-        assert resolve_source(source, catalogue, key="k", split="train").kind == kind
+        found = resolve_source(source, catalogue, key="k", split="train")
+        assert found.kind == ("path" if kind == "constructed" else kind)
+        assert bool(found.constructed) == (kind == "constructed")
     local = resolve_source(source, catalogue, key="k")
     assert (local.kind, local.format, local.column) == ("path", "tsv", "c")
 

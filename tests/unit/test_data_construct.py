@@ -1,70 +1,89 @@
-"""The constructed tasks: columns, balance, splits, and that their labels can be predicted."""
+"""The constructed tasks: rows of places in files that packages ship."""
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import pytest
 
-from reproduction.data.construct import TASKS, construct, shipped_sentences
+from reproduction.data.construct import read_places
 from reproduction.data.datasets import tags_to_iob2
+from reproduction.data.sources import resolve_source
 from sagevocab.errors import UserError
 
+FOLDER = Path(__file__).parents[2] / "workflow/resources/demo"
+TASKS = sorted({file.name.partition(".")[0] for file in FOLDER.iterdir()})
 PAIRS = ["mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"]
 COUNTS = {"sst2": (140, 45)}
 
 
+def rows(task: str, split: str) -> list[dict]:
+    return list(read_places(FOLDER / f"{task}.{split}.tsv"))
+
+
+@pytest.fixture
+def shipped(tmp_path, monkeypatch) -> str:
+    """The first line of a file of places, about a text that a package ships."""
+    content = "nothing\nOne two  three. Ğ é\n".encode("cp1254")
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours/__init__.py").touch()
+    (tmp_path / "ours/text").write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    return f"ours:text cp1254 {hashlib.sha256(content).hexdigest()}"
+
+
+def test_rows_are_put_together_from_places(tmp_path, shipped) -> None:
+    table = "places\tfirst\tsecond\ttokens\tner_tags\tlabel\n"
+    table += "1:0-15 1:16-19\ta\tb1 a0 a2 b0\t3 3 5 1\tO B-X I-X O\t2.5\n"
+    (tmp_path / "rows").write_text(f"{shipped}\n{table}")
+    assert list(read_places(tmp_path / "rows")) == [
+        {
+            "first": "One two three.",
+            "second": "é One three. Ğ",
+            "tokens": ["One", "two", "three", "."],
+            "ner_tags": ["O", "B-X", "I-X", "O"],
+            "label": "2.5",
+        }
+    ]
+
+
+def test_another_file_of_the_package_is_one_line(tmp_path, shipped) -> None:
+    (tmp_path / "rows").write_text(f"{shipped[:-1]}x\nplaces\ttext\n")
+    with pytest.raises(UserError, match=r"ours/text: is not the file .*requirements\.lock"):
+        list(read_places(tmp_path / "rows"))
+
+
+def test_what_is_not_there_is_one_line() -> None:
+    for task, split in (("cola", None), ("rte", "train")):
+        with pytest.raises(UserError, match=r"^config key k\.constructed: .*"):
+            resolve_source({"constructed": task}, {}, key="k", split=split)
+
+
 @pytest.mark.parametrize("task", TASKS)
-def test_rows_are_their_seed_and_splits_share_no_sentence(task) -> None:
-    train_count, validation_count = COUNTS.get(task, (200, 80))
-    train = construct(task, "train", train_count, 1)
-    validation = construct(task, "validation", validation_count, 2)
-    assert (len(train), len(validation)) == (train_count, validation_count)
-    assert train.equals(construct(task, "train", train_count, 1))
-    assert not train.equals(construct(task, "train", train_count, 2))
-    first = [str(value) for value in train.iloc[:, 0]]
-    assert not set(first) & {str(value) for value in validation.iloc[:, 0]}
-    assert len(set(first)) == train_count
-
-
-@pytest.mark.parametrize("task", sorted({*TASKS} - {"stsb", "ner_en", "ner_tr"}))
-def test_classes_are_balanced(task) -> None:
-    counts = construct(task, "train", COUNTS.get(task, (200, 0))[0], 1)["label"].value_counts()
-    assert len(counts) == (3 if "nli" in task and task != "qnli" else 2)
-    assert counts.min() >= 0.8 * counts.max()
+def test_splits_have_their_rows_and_share_no_text(task) -> None:
+    train, validation = rows(task, "train"), rows(task, "validation")
+    assert (len(train), len(validation)) == COUNTS.get(task, (400, 300))
+    first = {str(next(iter(row.values()))) for row in train}
+    assert len(first) == len(train)
+    assert not first & {str(next(iter(row.values()))) for row in validation}
 
 
 @pytest.mark.parametrize("task", PAIRS)
 def test_the_label_of_a_pair_is_how_many_words_it_shares(task) -> None:
-    rows = construct(task, "train", 300, 1)
-    first, second = rows.columns[:2]
-    shared = [
-        len(set(a.split()) & set(b.split())) / len(set(b.split()))
-        for a, b in zip(rows[first], rows[second], strict=True)
-    ]
-    sign = 1 if task in ("mrpc", "qqp", "stsb") else -1
-    assert rows["label"].corr(rows.assign(shared=shared)["shared"]) * sign > 0.9
-
-
-def test_a_shuffled_sentence_has_the_words_of_a_real_one() -> None:
-    rows = construct("cola", "train", 100, 1)
-    sentences = set(shipped_sentences("en"))
-    bags = {tuple(sorted(sentence.split())) for sentence in sentences}
-    for text, label in zip(rows["sentence"], rows["label"], strict=True):
-        assert (text in sentences) == bool(label)
-        assert tuple(sorted(text.split())) in bags
+    by_label: dict[float, list[float]] = {}
+    for row in rows(task, "train"):
+        first, second, label = row.values()
+        shared = {*first.split()} & {*second.split()}
+        by_label.setdefault(round(float(label)), []).append(len(shared) / len({*second.split()}))
+    means = [sum(shares) / len(shares) for _, shares in sorted(by_label.items())]
+    assert len(means) >= 2
+    assert means == sorted(means, reverse=task not in ("mrpc", "qqp", "stsb"))
 
 
 @pytest.mark.parametrize("task", ["ner_en", "ner_tr"])
-def test_names_are_iob2_and_not_the_first_word_for_its_capital(task) -> None:
-    rows = construct(task, "train", 300, 1)
-    tags = rows["ner_tags"].tolist()
+def test_tags_are_iob2_and_as_many_as_tokens(task) -> None:
+    found = rows(task, "train")
+    tags = [row["ner_tags"] for row in found]
     assert tags_to_iob2(tags) == tags
-    assert all(map(lambda a, b: len(a) == len(b), rows["tokens"], tags))
-    named = sum(tag != "O" for row in tags for tag in row) / sum(map(len, tags))
-    assert 0.05 < named < 0.3
-    if task == "ner_en":
-        assert {row[0] for row in tags} == {"O"}
-
-
-def test_more_rows_than_sentences_are_refused() -> None:
-    with pytest.raises(UserError, match=r"^config key k\.rows: .*155"):
-        construct("sst2", "train", 500, 1, key="k")
+    assert all(len(row["tokens"]) == len(row["ner_tags"]) for row in found)

@@ -222,7 +222,7 @@ def test_causal_models_come_with_those_that_are_compared() -> None:
 
 
 def test_constructed_tasks_are_known(paper) -> None:
-    constructed = {"train": {"constructed": "cola", "rows": 9}, "validation": None}
+    constructed = {"train": {"constructed": "cola"}, "validation": None}
     run = run_of(task_settings={"cola": {"source": constructed, "validation_share": 0.5}})
     assert list(filter(run.is_constructed, run.prepared_tasks)) == ["cola"]
     assert not any(map(paper.is_constructed, paper.prepared_tasks))

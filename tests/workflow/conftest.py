@@ -91,7 +91,13 @@ def tiny_config() -> dict:
         },
         "probes": {"tasks": ["sst2"], "vector_lines": 200, "seeds": [1, 2]},
         "tasks": ["sst2"],
-        "task_settings": {"sst2": {"source": _constructed("sst2")}},
+        "task_settings": {
+            "sst2": {
+                "source": {split: {"constructed": "sst2"} for split in ("train", "validation")},
+                "max_train": 64,
+                "max_validation": 32,
+            }
+        },
         "lm": {
             "gpus": 0,
             "tokenizers": ["bpe", "sage"],
@@ -110,13 +116,6 @@ def tiny_config() -> dict:
             "finetune": {"seeds": [1], "epochs": 1, "max_sequence_length": 32},
             "causal": {"seeds": [1], "layers": 1, "hidden": 16, "heads": 2, "lines": 200},
         },
-    }
-
-
-def _constructed(task: str) -> dict:
-    return {
-        "train": {"constructed": task, "rows": 64},
-        "validation": {"constructed": task, "rows": 32},
     }
 
 

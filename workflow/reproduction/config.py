@@ -86,8 +86,8 @@ class Configuration(Section):
     run: Name = Field(description="Name of the run; its results go to `results/{run}/`.")
     seed: Seed = Field(
         DEFAULT_SEED,
-        description="Seed of sampling, embeddings, constructed tasks and the order of training "
-        "data. Fine-tuning has seeds of its own.",
+        description="Seed of sampling, embeddings and the order of training data. Fine-tuning has "
+        "seeds of its own.",
     )
     download_dir: str = Field(
         "results/downloads",

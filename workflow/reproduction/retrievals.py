@@ -13,7 +13,7 @@ def retrievals(run: Run) -> list[tuple[Source, str]]:
     found = []
     for section, name, split in run.sources:
         source = run.source(section, name, split)
-        if source.kind != "constructed":
+        if not source.constructed:
             found.append((source, run.source_files(section, name, split)[0]))
     return found
 

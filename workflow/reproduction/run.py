@@ -211,15 +211,10 @@ class Run:
         return resolve_source(stanza.model_dump(), self.catalogue, key=key, split=split)
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
-        """Return the files of a source: of this machine, or what was retrieved.
-
-        Constructed rows are in no file.
-        """
+        """Return the files of a source: of this machine, or what was retrieved."""
         source = self.source(section, name, split)
         if source.kind == "path":
             return local_files(source.name)
-        if source.kind == "constructed":
-            return []
         path = f"retrieved/{RETRIEVED[section]}/{name}"
         return [self.result(path if split is None else f"{path}/{split}")]
 
@@ -233,9 +228,7 @@ class Run:
         splits = {}
         for split in ("train", "validation"):
             source = self.source("task_settings", task, self.task(task).origin(split))
-            is_constructed = source.kind == "constructed"
-            form = source.decisive | {"seed": self.seed} if is_constructed else source.form
-            splits[split] = (form, self.task(task).part(split, self.seed))
+            splits[split] = (source.form, self.task(task).part(split, self.seed))
         return splits
 
     # --- Names
@@ -243,7 +236,7 @@ class Run:
     def is_constructed(self, task: str) -> bool:
         """Return whether a task's examples are constructed from text, in place of a real set."""
         return any(
-            self.source("task_settings", task, split).kind == "constructed"
+            self.source("task_settings", task, split).constructed
             for split in self.task(task).used_sources()
         )
 

@@ -80,11 +80,10 @@ class Source(Section):
         "list of such. Files are read one after the other. Wins over every other key."
     )
     constructed: str | None = optional(
-        "A task whose examples are constructed, with a seed, from sentences that packages ship: "
-        "cola, mrpc, qqp, qnli, mnli, xnli_tr, stsb, sst2, ner_en or ner_tr. Its scores are marked "
-        "`constructed`."
+        "A task whose examples are constructed from sentences that packages ship "
+        "(`workflow/resources/demo`): cola, mrpc, qqp, qnli, mnli, xnli_tr, stsb, sst2, ner_en or "
+        "ner_tr. Its scores are marked `constructed`."
     )
-    rows: Count | None = optional("How many examples are constructed.")
     package: Packaged | Annotated[list[Packaged], Field(min_length=1)] | None = optional(
         "A file that an installed package or distribution ships, as `package:path/in/package`, or "
         "a list of text files that are joined."

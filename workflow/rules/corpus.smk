@@ -104,9 +104,7 @@ rule index_words:
 
 
 rule prepare_task:
-    """Rows of a task, trained on and scored, in the form that all tasks share (Section 5). Those that
-    stand for a real task, where there is no network, are constructed first.
-    """
+    """Rows of a task, trained on and scored, in the form that all tasks share (Section 5)."""
     input:
         unpack(task_sources),
     output:

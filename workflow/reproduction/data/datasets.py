@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.data.conllu import read_conllu
+from reproduction.data.construct import read_places
 from reproduction.data.files import Form
 from reproduction.parquet import write_parquet
 from sagevocab import tables
@@ -91,6 +92,8 @@ def _records(
     """Rows of a table; of a parquet file with `columns`, only what these hold."""
     if format == "conll":
         return _conll_records(path)
+    if format == "places":
+        return read_places(path)
     # In a tsv, as in GLUE's, quotation marks are text.
     return tables.read_rows(path, format, columns, quotes=format != "tsv")
 

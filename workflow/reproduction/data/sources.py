@@ -8,6 +8,7 @@ error. Beside the file stands `FILE.source.json`: the source, the URL that gave 
 from __future__ import annotations
 
 import logging
+import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -34,11 +35,8 @@ log = logging.getLogger(__name__)
 # Keys of a stanza that say where data comes from. The first that is there counts, so that an
 # override needs only to add a key.
 KINDS = ("path", "constructed", "package", "dataset")
-# The tasks that `data.construct` makes.
-CONSTRUCTED = (
-    *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
-    *("sst2", "ner_en", "ner_tr"),
-)
+# Rows of tasks that are constructed: TASK.SPLIT.tsv, which `data.construct` reads.
+_ROWS = Path(__file__).parents[2] / "resources/demo"
 
 Entry = dict[str, Any]
 Seen = dict[str, Any]
@@ -67,6 +65,7 @@ class Source(Form):
     size: str | None = None
     note: str | None = None
     in_paper: bool | None = None
+    constructed: bool | None = None  # rows of a task that stands for a real one
     stands_for: str | None = None  # the data set of the paper that it is not, and comes next to
     others: list[str] = []  # data sets that come next to this one
 
@@ -107,14 +106,6 @@ class Local(Source):
     """Files of this machine, which are read where they are."""
 
     kind: Literal["path"] = "path"
-
-
-class Constructed(Source):
-    """Rows of a task that are constructed (`data.construct`), not retrieved."""
-
-    kind: Literal["constructed"] = "constructed"
-    format: Literal["parquet"] = "parquet"
-    rows: int
 
 
 class _Verified(Source):
@@ -409,7 +400,7 @@ def _resolved(
     kind = next(kind for kind in KINDS if stanza.get(kind))
     name = stanza[kind]
     if kind == "constructed":
-        return _constructed(stanza, key, split)
+        return _constructed(name, key, split)
     given = {"key": key, "split": split}
     given |= {field: stanza[field] for field in ("column", "where") if stanza.get(field)}
     if kind == "dataset":
@@ -424,19 +415,17 @@ def _resolved(
     return _catalogued(listed, catalogue, given)
 
 
-def _constructed(stanza: dict[str, Any], key: str, split: str | None) -> Source:
+def _constructed(task: str, key: str, split: str | None) -> Local:
     if split is None:
         raise SettingError(
-            "constructed", "only the rows of tasks can be constructed, no text; use another source"
+            "constructed", "only the rows of tasks are constructed, no text; use another source"
         )
-    if stanza["constructed"] not in CONSTRUCTED:
-        raise SettingError(
-            "constructed",
-            f"there is no {stanza['constructed']!r}; there are {', '.join(CONSTRUCTED)}",
-        )
-    if not stanza.get("rows"):
-        raise SettingError("rows", "missing; say how many rows to construct")
-    return Constructed(key=key, split=split, name=stanza["constructed"], rows=stanza["rows"])
+    file = _ROWS / f"{task}.{split}.tsv"
+    if not file.exists():
+        known = sorted({other.name.partition(".")[0] for other in _ROWS.iterdir()})
+        raise SettingError("constructed", f"there is no {task!r}; there are {', '.join(known)}")
+    name = os.path.relpath(file)  # from the working directory, as rules name files
+    return Local(key=key, split=split, name=name, format="places", constructed=True)
 
 
 def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], given: dict[str, Any]) -> Source:
