@@ -35,6 +35,7 @@ from sagevocab.bpe import (
     pieces_of_model,
     read_model,
     train_bpe,
+    write_model,
 )
 from sagevocab.counting import SegmentedCorpus
 from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
@@ -74,12 +75,13 @@ def prepare(folder: Path, *, text: str | None, lines: int, size: int) -> Numbers
         WordCorpus.from_lines(chosen, Normalizer()).save(folder / "words.npz")
     corpus = WordCorpus.load(folder / "words.npz")
     if not (folder / "pieces.txt").exists():
-        train_bpe(corpus, size, folder / "pieces.model", TrainingSettings(ascii=False), "size")
+        model = train_bpe(corpus, size, TrainingSettings(ascii=False), "size")
+        write_model(folder / "pieces.model", model)
         write_pieces(folder / "pieces.txt", pieces_of_model(read_model(folder / "pieces.model")))
     segmenter = GreedySegmenter(read_pieces(folder / "pieces.txt"))
     path = _embeddings_path(folder)
     if not path.exists():
-        train_embeddings(corpus, segmenter, _EMBEDDINGS, folder / "training").save(path)
+        train_embeddings(corpus, segmenter, _EMBEDDINGS).save(path)
     _warm(corpus, Embeddings.load(path))
     _, offsets = segmenter.segment_words(corpus.types)
     return {"lines": corpus.n_lines, "tokens": int((np.diff(offsets) * corpus.counts).sum())}

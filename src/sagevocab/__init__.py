@@ -28,15 +28,19 @@ encode (`encoder`), name settings as users do (`names`), and tie the steps toget
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sagevocab.comparison import compare as compare
+    from sagevocab.foreign import load as load
+    from sagevocab.training import train as train
+    from sagevocab.vocabulary import SageVocabulary as SageVocabulary
 
 __version__ = "0.1.0"
-__all__ = ["SageTrainer", "SageVocabulary", "__version__", "compare", "load", "train"]
+__all__ = ["SageVocabulary", "__version__", "compare", "load", "train"]
 
-# By name, not by import: they come with all that they need only at first use. `__init__.pyi` has
-# them for editors.
+# By name, not by import: they come with all that they need only at first use.
 _MODULES = {
-    "SageTrainer": "trainer",
     "SageVocabulary": "vocabulary",
     "compare": "comparison",
     "load": "foreign",

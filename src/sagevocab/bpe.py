@@ -48,14 +48,13 @@ def train_sentencepiece(
     method: str,
     corpus: WordCorpus,
     size: int,
-    model_path: str | Path,
     settings: TrainingSettings,
     key: str,
     *,
     name: str = "the training corpus",
     size_keys: tuple[str, str] = SIZE_KEYS,
-) -> None:
-    """Train byte-pair encoding or UnigramLM on a corpus; write the sentencepiece model.
+) -> Model:
+    """Train byte-pair encoding or UnigramLM on a corpus.
 
     method: `bpe` or `unigram`. corpus: normalised by the rule of the settings. size: number of
     pieces without special tokens; `▁` is always one. key: the key that it is from. name: of the
@@ -86,8 +85,7 @@ def train_sentencepiece(
         raise
     _add_ascii(model, settings)
     _cut(model, size, settings, name, key)
-    with atomic_path(model_path) as temporary:
-        temporary.write_bytes(model.SerializeToString())
+    return model
 
 
 def _trained(
@@ -302,6 +300,12 @@ class TooFewPiecesError(UserError):
 # --- what a sentencepiece model holds
 
 Model = sentencepiece_model_pb2.ModelProto
+
+
+def write_model(path: str | Path, model: Model) -> None:
+    """Write a sentencepiece model, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
 
 
 def read_model(path: str | Path) -> Model:

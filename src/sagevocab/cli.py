@@ -57,11 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = error.filename or "standard output or a file"
         return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
-        again = "; run the same command again to resume" if argv[:1] == ["train"] else ""
-        print(f"\nsagevocab: interrupted{again}", file=sys.stderr, flush=True)
-        compiling = sys.modules.get("sagevocab.compiling")  # not to load Numba here
-        if compiling and compiling.is_left_behind():
-            os._exit(_INTERRUPTED)
+        print("\nsagevocab: interrupted", file=sys.stderr, flush=True)
         return _INTERRUPTED
 
 
@@ -215,7 +211,6 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
     add("--language", default="und", metavar="CODE", help="language, for the model card")
     add("--name", default="Unnamed language", help="its name, for the model card")
-    add("--state-dir", metavar="DIR", help="where progress is kept (default: hidden, next to DIR)")
     add("--force", action="store_true", help="replace a tokenizer in the output folder")
     _add_encoding_errors(more)
     loudness = more.add_mutually_exclusive_group()
@@ -275,10 +270,7 @@ def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
 
 
 def run_train(arguments: argparse.Namespace) -> None:
-    """Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, xz, zst).
-
-    Training that was stopped resumes when the same command is run again.
-    """
+    """Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, xz, zst)."""
     given = {name: getattr(arguments, name) for name in TRAIN_ARGUMENTS}
     _check_order(arguments.files, arguments.output)
     files = _files(arguments.files, arguments)

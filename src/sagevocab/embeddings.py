@@ -8,8 +8,6 @@ bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threa
 from __future__ import annotations
 
 import importlib.util
-import logging
-import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,18 +22,13 @@ from sagevocab.errors import SettingError, UserError
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import UNCOVERED, Segmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.state import ResumableState, fingerprint, read_npz, write_npz
-from sagevocab.versions import code_digest
+from sagevocab.state import read_npz, write_npz
 from sagevocab.words import WordCorpus
 
 if TYPE_CHECKING:
     from gensim.models import Word2Vec
 
-log = logging.getLogger(__name__)
-
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
-_REPORT_EVERY = 10.0  # seconds
-_SAVE_EVERY = 30.0  # seconds, with `blocks`; gensim can only save after an epoch
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
 
@@ -92,15 +85,13 @@ def train_embeddings(
     corpus: WordCorpus,
     segmenter: Segmenter,
     settings: Word2VecSettings,
-    state_dir: str | Path | None = None,
     progress: Listener = log_progress,
 ) -> Embeddings:
     """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
 
     A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
-    matrices. Uncovered characters are left out. state_dir: a killed training of the same things
-    resumes from what was kept there; the caller removes the folder in the end.
-    progress: called after each epoch, and every few seconds of a long one.
+    matrices. Uncovered characters are left out.
+    progress: called after each epoch, or chunk of one.
 
     Raises:
         UserError: the corpus shows no piece at all, or the trainer is not installed.
@@ -114,10 +105,8 @@ def train_embeddings(
     counts, _ = count_pieces(text)
     if not counts.any():
         raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
-    parts = code_digest(), settings.described(), corpus.digest(), text.flat.data, text.offsets.data
-    state = ResumableState(state_dir, fingerprint(*parts))
     train = _train_blocks if settings.trainer == "blocks" else _train_gensim
-    rows, *trained = train(text, counts, settings, state, progress)
+    rows, *trained = train(text, counts, settings, progress)
     matrices[:, rows] = trained
     target, context = matrices.astype(np.float32)
     return Embeddings(list(segmenter.pieces), target, context)
@@ -127,7 +116,6 @@ def _train_blocks(
     text: SegmentedCorpus,
     counts: np.ndarray,
     settings: Word2VecSettings,
-    state: ResumableState,
     progress: Listener,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the numbers of the pieces that occur, and their rows of E_T and E_C.
@@ -136,19 +124,9 @@ def _train_blocks(
     """
     from sagevocab.skipgram import BlockTrainer
 
-    trainer = BlockTrainer(text, settings, state.folder)
-    if kept := state.load("blocks"):
-        trainer.restore(kept)
-        log.warning("word2vec: resumes after %.2f epochs", trainer.epochs)
-
-    report = _Report(trainer.epochs, settings.epochs, progress)
-    saved = time.monotonic()
+    trainer = BlockTrainer(text, settings)
     for _ in trainer.chunks(settings.workers):
-        whole = trainer.epochs.is_integer()
-        (report if whole else report.now_and_then)(trainer.epochs)
-        if whole or time.monotonic() - saved >= _SAVE_EVERY:
-            state.save("blocks", **trainer.arrays())
-            saved = time.monotonic()
+        progress(Progress("word2vec", round(trainer.epochs, 2), settings.epochs))
     rows, (target, context) = np.flatnonzero(counts), trainer.matrices()
     return rows, target[rows], context[rows]
 
@@ -157,14 +135,13 @@ def _train_gensim(
     text: SegmentedCorpus,
     counts: np.ndarray,
     settings: Word2VecSettings,
-    state: ResumableState,
     progress: Listener,
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return what `_train_blocks` returns, of the same."""
     sentences = _Sentences(text)
     frequencies = {str(number): int(counts[number]) for number in np.flatnonzero(counts)}
     model = _make_model(frequencies, len(sentences), settings)
-    _train(model, sentences, settings, state, progress)
+    _train(model, sentences, settings, progress)
 
     rows = [int(token) for token in model.wv.index_to_key]
     return rows, model.wv.vectors, model.syn1neg
@@ -226,70 +203,16 @@ def _train(
     model: Word2Vec,
     sentences: _Sentences,
     settings: Word2VecSettings,
-    state: ResumableState,
     progress: Listener,
 ) -> None:
     """Train epoch by epoch; over all of them the learning rate falls linearly, as gensim's does."""
-    first = _restore(model, state)
     rates = np.linspace(settings.alpha, model.min_alpha, settings.epochs + 1).tolist()
-    report = _Report(first, settings.epochs, progress)
-    for epoch in range(first, settings.epochs):
+    for epoch in range(settings.epochs):
         model.train(
-            report.reading(sentences, epoch),
+            sentences,
             total_examples=len(sentences),
             epochs=1,
             start_alpha=rates[epoch],
             end_alpha=rates[epoch + 1],
         )
-        _keep(model, epoch + 1, state)
-        report(epoch + 1)
-
-
-class _Report:
-    """Reports to `progress` how many epochs are done, and how long the others will take."""
-
-    def __init__(self, first: int, epochs: int, progress: Listener) -> None:
-        self._first, self._epochs, self._progress = first, epochs, progress
-        self._began = self._last = time.monotonic()
-
-    def __call__(self, done: float) -> None:
-        self._last = time.monotonic()
-        pace = (self._last - self._began) / max(done - self._first, 1e-9)
-        left = pace * (self._epochs - done)
-        self._progress(Progress("word2vec", round(done, 2), self._epochs, left))
-
-    def now_and_then(self, done: float) -> None:
-        """Report, unless that was done a moment ago."""
-        if time.monotonic() - self._last >= _REPORT_EVERY:
-            self(done)
-
-    def reading(self, sentences: _Sentences, epoch: int) -> Iterator[Sequence[str]]:
-        """Yield the sentences for an epoch, and report now and then how many were read."""
-        for number, sentence in enumerate(sentences):
-            if number and number % 1000 == 0:
-                self.now_and_then(epoch + number / len(sentences))
-            yield sentence
-
-
-def _restore(model: Word2Vec, state: ResumableState) -> int:
-    """Restore what `_keep` kept; return the number of epochs done."""
-    kept = state.load("word2vec")
-    if kept is None:
-        return 0
-    model.wv.vectors[:] = kept["target"]
-    model.syn1neg[:] = kept["context"]
-    model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
-    log.warning("word2vec: resumes after epoch %d", kept["epochs"])
-    return int(kept["epochs"])
-
-
-def _keep(model: Word2Vec, epochs: int, state: ResumableState) -> None:
-    _, numbers, position, has_gauss, _ = model.random.get_state(legacy=True)
-    state.save(
-        "word2vec",
-        epochs=np.int64(epochs),
-        target=model.wv.vectors,
-        context=model.syn1neg,
-        random=numbers,
-        position=np.array([position, has_gauss]),
-    )
+        progress(Progress("word2vec", epoch + 1, settings.epochs))

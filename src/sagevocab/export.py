@@ -7,6 +7,7 @@ of this library's segmenters; what they have in common is their frame (`frames`)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -140,9 +141,11 @@ def check_output(folder: str | Path, force: bool) -> None:
     """Refuse a folder that a vocabulary cannot be written to.
 
     Raises:
-        UserError: it is a file; or it exists and is not a tokenizer's, or `force` is not given.
+        UserError: it is a file, or its place cannot be written; or it exists and is not a
+            tokenizer's, or `force` is not given.
     """
     folder = Path(folder)
+    _check_place(folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder}: is a file; give the name of a new folder")
     if not folder.exists() or not any(folder.iterdir()):
@@ -151,6 +154,17 @@ def check_output(folder: str | Path, force: bool) -> None:
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
         raise is_there(folder)
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before hours of training and not after them."""
+    place = next(parent for parent in folder.resolve().parents if parent.exists())
+    if not place.is_dir():
+        raise UserError(f"{folder}: cannot be written ({place} is a file); give another place")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(
+            f"{folder}: cannot be written (no permission for {place}); give another place"
+        )
 
 
 def is_there(output: Path) -> UserError:

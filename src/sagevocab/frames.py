@@ -24,7 +24,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from tokenizers import (
@@ -75,9 +74,9 @@ class Frame(ABC):
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
 
-    def corpus_of(self, lines: Iterable[str], folder: Path | None = None) -> WordCorpus:
-        """Read lines, once, as words. folder: see `WordCorpus.from_lines`."""
-        return WordCorpus.from_words(map(self.words_of, lines), folder)
+    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
+        """Read lines, once, as words."""
+        return WordCorpus.from_words(map(self.words_of, lines))
 
     @abstractmethod
     def tokens(self, pieces: Sequence[str]) -> list[str]:
@@ -120,9 +119,9 @@ class WordFrame(Frame):
         """Split a line into words as pieces write them."""
         return split_words(self._normalizer(line), self.words.max_word_chars)
 
-    def corpus_of(self, lines: Iterable[str], folder: Path | None = None) -> WordCorpus:
-        """Read lines, once, as words. folder: see `WordCorpus.from_lines`."""
-        return WordCorpus.from_lines(lines, self._normalizer, self.words.max_word_chars, folder)
+    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
+        """Read lines, once, as words."""
+        return WordCorpus.from_lines(lines, self._normalizer, self.words.max_word_chars)
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the special tokens and, after them, the pieces.

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from tokenizers import Tokenizer
 
 from sagevocab.bpe import (
     Model,
@@ -18,7 +15,6 @@ from sagevocab.bpe import (
     merges_of_model,
     open_model,
     pieces_of_model,
-    read_model,
     special_tokens_of_model,
     train_sentencepiece,
 )
@@ -36,11 +32,7 @@ from sagevocab.pieces import (
 )
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
-from sagevocab.state import ResumableState, fingerprint, write_text
-from sagevocab.versions import code_digest
 from sagevocab.words import MAX_WORD_CHARS, WordCorpus
-
-log = logging.getLogger(__name__)
 
 METHODS = ("bpe", "unigram")
 _SIZES = ("initial_size", "vocab_size")  # arguments of `training.train`
@@ -65,22 +57,16 @@ def train_initial(
     size: int,
     settings: TrainingSettings,
     frame: Frame,
-    state_dir: Path,
     name: str,
 ) -> InitialVocabulary:
     """Train sentencepiece's BPE or UnigramLM on a corpus.
 
-    state_dir: the model is kept there and found again. name: of the text, for messages.
+    name: of the text, for messages.
 
     Raises:
         UserError: the text allows no vocabulary of this size.
     """
-    parts = code_digest(), method, corpus.digest(), size, vars(settings)
-    model_path = ResumableState(state_dir, fingerprint(*parts)).folder / "sentencepiece.model"
-    model = _kept(model_path, read_model)
-    if model is None:
-        train_sentencepiece(method, corpus, size, model_path, settings, name=name, **_KEYS)
-        model = read_model(model_path)
+    model = train_sentencepiece(method, corpus, size, settings, name=name, **_KEYS)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, frame)
 
@@ -90,38 +76,21 @@ def train_lossless(
     size: int,
     settings: TrainingSettings,
     frame: HubFrame,
-    state_dir: Path,
     name: str,
 ) -> InitialVocabulary:
     """Train byte-level BPE on a corpus.
 
     settings: only the longest piece counts. frame: of `lossless.lossless_frame`, without pieces.
-    state_dir, name: as of `train_initial`.
+    name: as of `train_initial`.
 
     Raises:
         UserError: the text allows no vocabulary of this size.
     """
     longest = settings.max_piece_length
-    parts = code_digest(), corpus.digest(), size, longest, frame.described()
-    path = ResumableState(state_dir, fingerprint(*parts)).folder / "bytes.json"
-    trained = _kept(path, lambda path: Tokenizer.from_file(str(path)))
-    if trained is None:
-        trained = train_bytes(corpus, size, frame, longest, name=name, **_KEYS)
-        write_text(path, trained.to_str())
+    trained = train_bytes(corpus, size, frame, longest, name=name, **_KEYS)
     frame = frame.with_tokens(tokens_by_id(trained))
     model = json.loads(trained.to_str())["model"]
     return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
-
-
-def _kept(path: Path, read: Callable[[Path], Any]) -> Any:
-    """Read what an earlier run left at a path; None if nothing is there, or if it is damaged."""
-    if not path.exists():
-        return None
-    try:
-        return read(path)
-    except Exception:  # `tokenizers` raises nothing more specific
-        log.warning("%s: is damaged; it is trained again", path)
-        return None
 
 
 def read_initial(

@@ -1,9 +1,12 @@
-"""How far training is."""
+"""How far training is: bars of `tqdm` where someone looks on, the log elsewhere."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 log = logging.getLogger(__name__)
@@ -11,17 +14,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """A point in a training run.
-
-    stage: what is being done. done, total: in the stage's own unit (epochs, pieces); total is 0
-        where it is unknown, and done counts seconds then. left: seconds to the stage's end, as far
-        as known.
-    """
+    """A point in a training run: what is being done, and how much of `total` epochs or pieces."""
 
     stage: str
     done: float = 0
     total: int = 0
-    left: float | None = None
 
 
 Listener = Callable[[Progress], None]
@@ -29,11 +26,32 @@ Listener = Callable[[Progress], None]
 
 def log_progress(progress: Progress) -> None:
     """Write progress to the log: the listener where no other is given."""
-    if progress.done and not progress.total:
-        return  # a second more of a stage that was logged
-    message = progress.stage
-    if progress.total:
-        message += f": {progress.done:g} of {progress.total} done"
-    if progress.left is not None:
-        message += f", about {progress.left:.0f} s to go"
-    log.info(message)
+    done = f": {progress.done:g} of {progress.total}" if progress.total else ""
+    log.info("%s%s", progress.stage, done)
+
+
+@contextmanager
+def listener(progress: Listener | bool) -> Iterator[Listener]:
+    """Yield what hears of progress: a function of the user's, a bar for True, the log for False."""
+    if progress is not True:
+        yield progress or log_progress
+        return
+    from tqdm.auto import tqdm
+
+    columns, rows = shutil.get_terminal_size()
+    # disable=None: no bar where standard error is a file
+    bar, stage = tqdm(disable=None, leave=False, ncols=columns, nrows=rows), ""
+
+    def show(progress: Progress) -> None:
+        nonlocal stage
+        if progress.stage != stage:
+            stage = progress.stage
+            bar.reset(progress.total or None)
+            bar.set_description(stage, refresh=False)
+            if bar.disable:
+                print(f"sagevocab: {stage}", file=sys.stderr)
+        bar.n = progress.done
+        bar.refresh()
+
+    with bar:
+        yield show

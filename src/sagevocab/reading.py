@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numba import njit, uint64
 
 from sagevocab.compiling import provide_cache
-from sagevocab.mapped import ArrayFile
 
 provide_cache()
 
@@ -25,21 +23,19 @@ _SEED, _PRIME = 0xCBF29CE484222325, 0x100000001B3  # of FNV-1a
 
 
 def read_words(
-    lines: Iterable[str], words_of: Callable[[str], list[str]], folder: str | Path | None
+    lines: Iterable[str], words_of: Callable[[str], list[str]]
 ) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Read lines as words, block by block; lines without a word are dropped.
 
     Lines are split before each space into parts; those that are more than a space are numbered. A
     part has the space before it, if there is one: joined again, the parts of a line are the line
-    but for spaces that follow each other or end it. words_of: gives the words of a part. folder: of
-    the mapped files.
+    but for spaces that follow each other or end it. words_of: gives the words of a part.
 
     Returns the fields of a `WordCorpus`.
     """
     table, n, numbers = _Table.empty(), 0, {}  # n: distinct parts
     words, offsets = array("i"), array("q", [0])  # those of part p: offsets[p] to offsets[p + 1]
-    tokens, line_offsets = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
-    line_offsets.append([0])
+    tokens, line_offsets = array("i"), array("q", [0])
     for block in _blocks(lines):
         data = np.frombuffer(b"".join(block), np.uint8)
         line_ends = np.cumsum([len(line) for line in block])
@@ -52,9 +48,9 @@ def read_words(
             offsets.append(len(words))
         parts = found[: stops[-1]]
         found, ends = expanded(parts, stops, np.asarray(words), np.asarray(offsets))
-        line_offsets.append(len(tokens) + ends[np.diff(ends, prepend=0) > 0])
-        tokens.append(found)
-    return list(numbers), tokens.mapped(), line_offsets.mapped()
+        line_offsets.frombytes((len(tokens) + ends[np.diff(ends, prepend=0) > 0]).tobytes())
+        tokens.frombytes(found.tobytes())
+    return list(numbers), np.asarray(tokens), np.asarray(line_offsets)
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[bytes]]:

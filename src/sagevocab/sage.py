@@ -26,10 +26,8 @@ whose words are permuted. Nothing else changes, so the difference is what contex
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -48,13 +46,12 @@ from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import Segmenter, make_segmenter
 from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
 from sagevocab.settings import settings_from as settings_from
-from sagevocab.state import Columns, ResumableState, fingerprint
-from sagevocab.versions import code_digest
+from sagevocab.state import Columns
 from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
-Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None, Listener], Embeddings]
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Listener], Embeddings]
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,6 @@ def build_sage(
     embeddings: Embeddings | None,
     settings: SageSettings,
     word2vec: Word2VecSettings,
-    state_dir: str | Path | None = None,
     *,
     train: Trainer = train_embeddings,
     progress: Listener = log_progress,
@@ -89,9 +85,8 @@ def build_sage(
 
     corpus: the text as it is, whatever `settings.contexts` says. merges: of the initial vocabulary
     by rank, for the decoder `merges`. embeddings: of `pieces`, from `initial_embeddings`, used from
-    batch 0 on; contexts `zero` needs none. word2vec: for retraining. state_dir: progress is kept
-    there after each batch; a killed run of the same things resumes from it to the same bytes, and
-    the caller removes the folder in the end. train: makes embeddings when they are due again.
+    batch 0 on; contexts `zero` needs none. word2vec: for retraining. train: makes embeddings when
+    they are due again.
     progress: called after each batch, and while embeddings are trained.
 
     Raises:
@@ -99,18 +94,16 @@ def build_sage(
     """
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
-    retraining = Path(state_dir) / "retraining" if state_dir is not None else None
-    state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
     corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
-    pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
-    report = _Report(settings, len(pieces), progress)
+    pruning = _Pruning(pieces, merges, losses, embeddings, settings)
     while (left := pruning.size - settings.final_size) > 0:
         if pruning.retraining_is_due():
-            trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+            trained = train(corpus, pruning.segmenter(), word2vec, progress)
             pruning.use_embeddings(trained)
         pruning.prune(min(settings.prune_batch, left))
-        report(pruning.iteration, pruning.size)
+        done = len(pieces) - pruning.size
+        progress(Progress("pruning", done, len(pieces) - settings.final_size))
     return pruning.result()
 
 
@@ -119,7 +112,6 @@ def initial_embeddings(
     segmenter: Segmenter,
     settings: SageSettings,
     word2vec: Word2VecSettings,
-    state_dir: str | Path | None = None,
     progress: Listener = log_progress,
 ) -> Embeddings:
     """Return the embeddings of the segmenter's pieces that `settings.contexts` asks for.
@@ -132,7 +124,7 @@ def initial_embeddings(
     if settings.contexts == "zero":
         return Embeddings.zero(segmenter.pieces, word2vec.dimension)
     corpus = _with_contexts(corpus, settings)
-    return train_embeddings(corpus, segmenter, word2vec, state_dir, progress)
+    return train_embeddings(corpus, segmenter, word2vec, progress)
 
 
 def _with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
@@ -247,47 +239,6 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
     check_pruning(len(pieces), settings)
 
 
-def _state(
-    state_dir: str | Path | None,
-    corpus: WordCorpus,
-    pieces: Sequence[str],
-    merges: Sequence[tuple[str, str]] | None,
-    embeddings: Embeddings,
-    settings: SageSettings,
-    word2vec: Word2VecSettings,
-) -> ResumableState:
-    """Return where progress is kept: all that decides the result is in its fingerprint."""
-    if state_dir is None:
-        return ResumableState(None, "")
-    vectors = embeddings.target.tobytes() + embeddings.context.tobytes()
-    described = settings.described(), word2vec.described()
-    parts = code_digest(), corpus.digest(), list(pieces), merges, vectors, *described
-    return ResumableState(state_dir, fingerprint(*parts))
-
-
-class _Report:
-    """Reports to `progress` how many pieces are pruned, and how long the others will take.
-
-    Batches that rank all pieces take far longer than the others.
-    """
-
-    def __init__(self, settings: SageSettings, initial_size: int, progress: Listener) -> None:
-        self._settings, self._initial_size, self._progress = settings, initial_size, progress
-        self._last = time.monotonic()
-        self._seconds: dict[bool, float] = {}  # of the last batch that ranked, and that did not
-
-    def __call__(self, iteration: int, size: int) -> None:
-        """Report that `iteration` batches are done and `size` pieces left."""
-        settings, now = self._settings, time.monotonic()
-        self._seconds[settings.ranks_before(iteration - 1)] = now - self._last
-        self._last = now
-        batches = -(-(size - settings.final_size) // settings.prune_batch)
-        to_come = map(settings.ranks_before, range(iteration, iteration + batches))
-        left = sum(self._seconds.get(ranks, max(self._seconds.values())) for ranks in to_come)
-        done, total = self._initial_size - size, self._initial_size - settings.final_size
-        self._progress(Progress("pruning", done, total, left))
-
-
 _ROW = np.dtype(
     [
         ("iteration", np.int64),  # in which the piece was pruned
@@ -309,16 +260,15 @@ class _Pruning:
         losses: AblationLosses | TokensPerLine,
         embeddings: Embeddings,
         settings: SageSettings,
-        state: ResumableState,
     ) -> None:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
-        self._losses, self._state = losses, state
+        self._losses = losses
         self._alive, self._prunable = np.ones(len(pieces), dtype=bool), _prunable(pieces)
         self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
         self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
         self.iteration = 0
         self._trained_at = 0
-        self._restore(embeddings)
+        self._set_embeddings(embeddings)
 
     @property
     def size(self) -> int:
@@ -339,9 +289,8 @@ class _Pruning:
         return make_segmenter(self._settings.decoder, left, self._merges, self._pieces)
 
     def use_embeddings(self, embeddings: Embeddings) -> None:
-        """Take embeddings trained for the pieces left, and keep them."""
+        """Take embeddings trained for the pieces left."""
         self._trained_at = self.iteration
-        self._state.save("embeddings", trained_at=self.iteration, **embeddings.arrays())
         self._set_embeddings(embeddings)
 
     def _set_embeddings(self, embeddings: Embeddings) -> None:
@@ -349,17 +298,13 @@ class _Pruning:
         _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
 
     def prune(self, count: int) -> None:
-        """Rank or update, take the `count` lowest candidates away, and keep the progress."""
+        """Rank or update, and take the `count` lowest candidates away."""
         pruned = self._rank()[:count]
         pruned["iteration"] = self.iteration
         self._pruned = np.append(self._pruned, pruned)
         self._alive[pruned["number"]] = False
         self._candidates = self._candidates[self._alive[self._candidates["number"]]]
         self.iteration += 1
-        iteration = np.int64(self.iteration)
-        self._state.save(
-            "pruning", iteration=iteration, candidates=self._candidates, pruned=self._pruned
-        )
 
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
@@ -389,19 +334,6 @@ class _Pruning:
         wanted = np.zeros(len(self._pieces), dtype=bool)
         wanted[numbers] = True
         return self._losses.losses(self._alive, wanted)
-
-    def _restore(self, embeddings: Embeddings) -> None:
-        """Resume from the state's last whole batch; without one, begin with `embeddings`."""
-        if (kept := self._state.load("embeddings")) is not None:
-            self._trained_at = int(kept["trained_at"])
-            names = kept["pieces"].tolist()
-            embeddings = Embeddings(names, kept["target"], kept["context"])
-        if (kept := self._state.load("pruning")) is not None:
-            self.iteration = int(kept["iteration"])
-            self._candidates, self._pruned = kept["candidates"], kept["pruned"]
-            self._alive[self._pruned["number"]] = False
-            log.warning("sage: resumes after batch %d, %d pieces left", self.iteration, self.size)
-        self._set_embeddings(embeddings)
 
     def result(self) -> SageResult:
         """Return the pieces left, the record of the others, and the embeddings last trained."""

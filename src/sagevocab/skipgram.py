@@ -29,10 +29,9 @@ The bytes depend neither on the number of threads nor on the processor.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,12 +40,9 @@ from numba import njit, types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sagevocab import reading
 from sagevocab.counting import count_pieces
 from sagevocab.decoding import UNCOVERED
-from sagevocab.kernels import Lines
-from sagevocab.loss import split
-from sagevocab.mapped import ArrayFile
+from sagevocab.reading import expanded
 
 if TYPE_CHECKING:
     from sagevocab.counting import SegmentedCorpus
@@ -69,7 +65,7 @@ _LIMIT = 6.0  # of a dot product; beyond it the sigmoid counts as 0 or 1
 
 @dataclass(frozen=True)
 class Tokens:
-    """A text as rows of both matrices, mapped: see `mapped`.
+    """A text as rows of both matrices.
 
     rows: int32[tokens]. ends: int64[lines + 1], where lines begin and end.
     """
@@ -78,20 +74,13 @@ class Tokens:
     ends: np.ndarray
 
     @classmethod
-    def of(cls, text: SegmentedCorpus, row: np.ndarray, folder: Path | None) -> Tokens:
+    def of(cls, text: SegmentedCorpus, row: np.ndarray) -> Tokens:
         """Return the pieces of a text; piece p has row[p], and what no piece covers is left out."""
         covered = text.flat != UNCOVERED
         of_types = row[text.flat[covered]].astype(np.int32)
         offsets = np.concatenate(([0], np.cumsum(covered)))[text.offsets]
-        rows, ends = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
-        ends.append([0])
-        for words, lines, _ in split(Lines(text.types, text.line_offsets, 0)):
-            found, stops = reading.expanded(
-                words[lines[0] : lines[-1]], lines[1:] - lines[0], of_types, offsets
-            )
-            ends.append(len(rows) + stops)
-            rows.append(found)
-        return cls(rows.mapped(), ends.mapped())
+        rows, stops = expanded(text.types, text.line_offsets[1:], of_types, offsets)
+        return cls(rows, np.concatenate(([0], stops)))
 
 
 class Layout:
@@ -640,24 +629,19 @@ class _Chunk(NamedTuple):
 
 
 class BlockTrainer:
-    """The training as a sequence of chunks, which can stop after any of them.
+    """The training as a sequence of chunks.
 
     target (E_T), context (E_C): float32[pieces, dimension padded to whole cache lines], in the
     order of the layout. done: chunks trained so far, of `total` in all epochs.
     """
 
-    def __init__(
-        self, text: SegmentedCorpus, settings: Word2VecSettings, folder: Path | None = None
-    ) -> None:
-        """Prepare the layout, and begin as gensim does: E_T uniform in +-1/dimension, E_C zero.
-
-        folder: of the mapped files, that of the system's temporary files if left out.
-        """
+    def __init__(self, text: SegmentedCorpus, settings: Word2VecSettings) -> None:
+        """Prepare the layout, and begin as gensim does: E_T uniform in +-1/dimension, E_C zero."""
         self._settings = settings
         counts, _ = count_pieces(text)
         pieces = len(counts)
         self._layout = Layout(counts, settings.sample)
-        self._text = Tokens.of(text, self._layout.row, folder)
+        self._text = Tokens.of(text, self._layout.row)
         self._lines, self._schedule = _cut(self._text.ends), schedule()
         self.total, self.done = (len(self._lines) - 1) * settings.epochs, 0
 
@@ -678,15 +662,6 @@ class BlockTrainer:
     def epochs(self) -> float:
         """Epochs done."""
         return self.done / (len(self._lines) - 1)
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return what `restore` needs to resume from here."""
-        return {"done": np.int64(self.done), "target": self.target, "context": self.context}
-
-    def restore(self, kept: Mapping[str, np.ndarray]) -> None:
-        """Resume where `arrays` was called."""
-        self.done = int(kept["done"])
-        self.target[:], self.context[:] = kept["target"], kept["context"]
 
     def chunks(self, threads: int) -> Iterator[int]:
         """Train chunk by chunk, and yield `done` after each."""

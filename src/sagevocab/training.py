@@ -10,8 +10,6 @@ import logging
 import os
 import platform
 import re
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,11 +20,9 @@ import numpy as np
 
 from sagevocab import __version__
 from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
-from sagevocab.compiling import meet_compiled
-from sagevocab.display import listener
-from sagevocab.embeddings import Embeddings, require_trainer
+from sagevocab.embeddings import require_trainer
 from sagevocab.errors import SettingError, UserError
-from sagevocab.export import Card, check_output, disk_errors
+from sagevocab.export import Card, check_output
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.initial import (
     METHODS,
@@ -41,7 +37,7 @@ from sagevocab.lossless import lossless_frame
 from sagevocab.names import PARAMETERS, assigned, errors_in_parameters
 from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET, preset_name
-from sagevocab.progress import Listener, Progress
+from sagevocab.progress import Listener, Progress, listener
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
 from sagevocab.settings import (
@@ -56,12 +52,11 @@ from sagevocab.settings import (
     settings_from,
 )
 from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
-from sagevocab.state import fingerprint, remove_leftovers
+from sagevocab.state import fingerprint
 from sagevocab.unknown import unknown_characters, visible
-from sagevocab.versions import code_digest, package_versions
+from sagevocab.versions import package_versions
 from sagevocab.vocabulary import SageVocabulary
-from sagevocab.words import Normalizer, WordCorpus
-from sagevocab.workplace import beside, state_folder, workplace
+from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
@@ -181,7 +176,6 @@ def train(
     name: str = "Unnamed language",
     output: str | Path | None = None,
     force: bool = False,
-    state_dir: str | Path | None = None,
     progress: Listener | bool = True,
 ) -> SageVocabulary:
     """Train a SaGe vocabulary on text.
@@ -214,10 +208,6 @@ def train(
         encoding_errors `replace` means `replace` here.
     language, name: code and name of the language, for the model card.
     output, force: save the result there (see `SageVocabulary.save`).
-    state_dir: progress is kept there, and training of the same things resumes from it after a kill;
-        beside `output` if left out, and nowhere if there is no output either. The numbers of words
-        and pieces, some 10 bytes a word, lie in files there, or else in the folder of temporary
-        files (TMPDIR); they have no name and go with the process.
     progress: True shows stages and remaining time on standard error, False nothing; or a function
         that is called with a `Progress` whenever a stage begins or a part of it is done.
 
@@ -240,22 +230,12 @@ def train(
         text = text._replace(lines=iter(joiners))
         if output is not None:
             check_output(output, force)
-            state_dir = state_dir or beside(output)
-        state_dir = state_dir and Path(state_dir).resolve()
         source = {"kind": "text", "name": "text", "title": text.name}
         card = Card(language, name, "SaGe", source, _card_settings(preset, settings))
-        place = output or state_dir or tempfile.gettempdir()
-        with (
-            disk_errors(place),
-            workplace(state_dir) as work,
-            listener(progress) as report,
-            _advice_on_one_size(vocab_size, initial_size),
-        ):
-            parts = _train(text, settings, work, report)
-            result = SageVocabulary(**parts, card=card, state_dir=state_dir)
-            if output is not None:
-                result.save(output, force=force)
-                remove_leftovers(output)
+        with listener(progress) as report, _advice_on_one_size(vocab_size, initial_size):
+            result = SageVocabulary(**_train(text, settings, report), card=card)
+        if output is not None:
+            result.save(output, force=force)
     _warn_of_unknown(result, text.name, from_text=settings.is_trained)
     _warn_of_joiners(joiners.count, result.frame, text.name, from_text=settings.is_trained)
     return result
@@ -343,19 +323,17 @@ def _part(kind: type, settings: VocabularyKeys) -> Any:
 # --- the steps
 
 
-def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) -> dict[str, Any]:
+def _train(text: Text, settings: TrainSettings, progress: Listener) -> dict[str, Any]:
     """Train, and return the fields of a `SageVocabulary` that the training decides."""
     sage, word2vec = settings.sage, settings.word2vec
-    initial, corpus = _initial_and_corpus(text, settings, work, progress)
+    initial, corpus = _initial_and_corpus(text, settings, progress)
     pieces, merges = initial.pieces, initial.merges
     if sage.contexts != "zero":
         progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
-    state = state_folder(work, "embeddings")
-    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, state, progress)
+    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
     progress(Progress("pruning", 0, len(pieces) - sage.final_size))
-    state = state_folder(work, "pruning")
-    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, state, progress=progress)
+    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, progress=progress)
     return {
         "pieces": built.pieces,
         "initial": pieces,
@@ -367,55 +345,19 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
     }
 
 
-def _train_a_few_words(sage: SageSettings, word2vec: Word2VecSettings) -> None:
-    """Meet every compiled function of a training run, with the types of the real text.
-
-    So Numba compiles here what is not on disk, and no bar of a later stage stops for it.
-    """
-    pieces = [WORD_START, "a", "b", "c", "▁a", "ab", "▁ab", "bc"]
-    merges = [(WORD_START, "a"), ("a", "b"), ("▁a", "b"), ("b", "c")]
-    corpus = WordCorpus.from_lines(["abc ab bc a", "ab cab d", "abab bc"], Normalizer())
-    steps = {"prune_batch": 1, "candidates": 2, "rerank_every": 2, "retrain": False}
-    sage = dataclasses.replace(sage, final_size=len(pieces) - 2, **steps)
-    few = dataclasses.replace(word2vec, epochs=1, lines="all")
-    segmenter = make_segmenter(sage.decoder, pieces, merges)
-    if few.trainer == "blocks":
-        embeddings = initial_embeddings(corpus, segmenter, sage, few, progress=_ignore)
-    else:
-        vectors = np.ones((len(pieces), few.dimension), dtype=np.float32)
-        embeddings = Embeddings(pieces, vectors, vectors)
-    build_sage(corpus, pieces, merges, embeddings, sage, few, progress=_ignore)
-
-
-def _ignore(progress: Progress) -> None:
-    pass
-
-
 def _initial_and_corpus(
-    text: Text, settings: TrainSettings, work: Path, progress: Listener
+    text: Text, settings: TrainSettings, progress: Listener
 ) -> tuple[InitialVocabulary, WordCorpus]:
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
-    sage = settings.sage
     own = None if settings.is_trained else _own_initial(settings)
     frame = settings.frame() if own is None else own.frame
-    meet_compiled(lambda: _train_a_few_words(sage, settings.word2vec), progress)
-    corpus = _corpus(text._replace(lines=_reported(text.lines, progress)), frame, work)
+    progress(Progress("reading text"))
+    corpus = _corpus(text, frame)
     if own is None:
         progress(Progress("initial vocabulary"))
-    initial = own or _trained_initial(corpus, settings, frame, work, text.name)
-    _warn_of_little_text(text.name, corpus, initial.pieces, sage.final_size)
+    initial = own or _trained_initial(corpus, settings, frame, text.name)
+    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
     return initial, corpus
-
-
-def _reported(lines: Iterator[str], progress: Listener) -> Iterator[str]:
-    """Yield lines, and report each second of reading them; nobody knows how many are to come."""
-    progress(Progress("reading text"))
-    began, seconds = time.monotonic(), 0
-    for line in lines:
-        if (now := int(time.monotonic() - began)) > seconds:
-            seconds = now
-            progress(Progress("reading text", seconds))
-        yield line
 
 
 def _own_initial(settings: TrainSettings) -> InitialVocabulary:
@@ -425,14 +367,13 @@ def _own_initial(settings: TrainSettings) -> InitialVocabulary:
 
 
 def _trained_initial(
-    corpus: WordCorpus, settings: TrainSettings, frame: Frame, work: Path, name: str
+    corpus: WordCorpus, settings: TrainSettings, frame: Frame, name: str
 ) -> InitialVocabulary:
     sizes = settings.vocabulary.initial_size, _part(TrainingSettings, settings.vocabulary)
-    where = state_folder(work, "initial"), name
     if isinstance(frame, HubFrame):
-        initial = train_lossless(corpus, *sizes, frame, *where)
+        initial = train_lossless(corpus, *sizes, frame, name)
     else:
-        initial = train_initial(settings.initial, corpus, *sizes, frame, *where)
+        initial = train_initial(settings.initial, corpus, *sizes, frame, name)
     _check_initial(initial, settings.sage)
     return initial
 
@@ -442,8 +383,8 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
     _check_merges(sage, initial.merges)
 
 
-def _corpus(text: Text, frame: Frame, work: Path) -> WordCorpus:
-    corpus = frame.corpus_of(text.lines, work)
+def _corpus(text: Text, frame: Frame) -> WordCorpus:
+    corpus = frame.corpus_of(text.lines)
     corpus.require_words(text.name)
     log.info(
         "%s: %d lines, %d words, %d of them distinct",
@@ -541,7 +482,6 @@ def _record(
         },
         "initial": {"pieces": len(initial.pieces), "digest": fingerprint(initial.pieces)},
         "version": __version__,
-        "code": code_digest(),
         "packages": package_versions(),
         "python": platform.python_version(),
     }

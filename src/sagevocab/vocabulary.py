@@ -16,7 +16,6 @@ from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.frames import Frame
 from sagevocab.state import Columns, atomic_folder, write_json, write_json_lines
-from sagevocab.workplace import forget
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -43,7 +42,6 @@ class SageVocabulary(Encoder):
     unknown: dict[str, int]
     card: Card
     record: Mapping[str, Any]
-    state_dir: Path | None = None
 
     def __repr__(self) -> str:
         """Return a line with the sizes."""
@@ -59,7 +57,7 @@ class SageVocabulary(Encoder):
 
         It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
         for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
-        force: replace a vocabulary that is there. The state folder of the training is removed then.
+        force: replace a vocabulary that is there.
 
         Raises:
             UserError: the folder is there already, or cannot be written.
@@ -67,7 +65,6 @@ class SageVocabulary(Encoder):
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
             self._write(temporary)
-        forget(self.state_dir)
         return Path(folder)
 
     def _write(self, folder: Path) -> None:

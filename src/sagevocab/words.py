@@ -7,6 +7,7 @@ line by line, the sequence of their numbers.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.mapped import ArrayFile
 from sagevocab.pieces import WORD_START
 from sagevocab.state import fingerprint, read_npz, write_npz
 
@@ -30,7 +30,6 @@ Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"
 NORMALIZATION: Normalization = "nmt_nfkc"
 MAX_WORD_CHARS = 256
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
-_STRETCH = 1 << 20  # words or lines that are looked at together
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -122,7 +121,7 @@ def split_words(line: str, max_word_chars: int = MAX_WORD_CHARS) -> list[str]:
 
 @dataclass(frozen=True)
 class WordCorpus:
-    """Lines of text as word types. What grows with the text is mapped: see `mapped`.
+    """Lines of text as word types.
 
     types: the distinct words, in order of first appearance.
     tokens: int32[words], for each word of the corpus the number of its type.
@@ -139,34 +138,31 @@ class WordCorpus:
         lines: Iterable[str],
         normalizer: Normalizer,
         max_word_chars: int = MAX_WORD_CHARS,
-        folder: str | Path | None = None,
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped.
 
-        The words are those of `split_words(normalizer(line), max_word_chars)`. folder: of the
-        mapped files, that of the system's temporary files if left out.
+        The words are those of `split_words(normalizer(line), max_word_chars)`.
         """
         from sagevocab.reading import read_words  # Numba takes its time to load
 
         def words_of(part: str) -> list[str]:
             return normalizer.words_of_part(part, max_word_chars)
 
-        corpus = cls(*read_words(lines, words_of, folder))
+        corpus = cls(*read_words(lines, words_of))
         if not corpus._has_outer_space():
             return corpus
         stripped = map(normalizer.strip, corpus.lines())
-        return cls.from_words((split_words(line, max_word_chars) for line in stripped), folder)
+        return cls.from_words(split_words(line, max_word_chars) for line in stripped)
 
     @classmethod
-    def from_words(cls, lines: Iterable[list[str]], folder: str | Path | None = None) -> WordCorpus:
+    def from_words(cls, lines: Iterable[list[str]]) -> WordCorpus:
         """Read lines as lists of words once, one at a time; empty ones are dropped."""
         numbers: dict[str, int] = {}
-        tokens, line_offsets = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
-        line_offsets.append([0])
+        tokens, line_offsets = array("i"), array("q", [0])
         for words in filter(None, lines):
-            tokens.append([numbers.setdefault(word, len(numbers)) for word in words])
-            line_offsets.append([len(tokens)])
-        return cls(list(numbers), tokens.mapped(), line_offsets.mapped())
+            tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
+            line_offsets.append(len(tokens))
+        return cls(list(numbers), np.asarray(tokens), np.asarray(line_offsets))
 
     @property
     def n_lines(self) -> int:
@@ -185,10 +181,7 @@ class WordCorpus:
     @cached_property
     def counts(self) -> np.ndarray:
         """int64[types]: how often each type occurs."""
-        counts = np.zeros(len(self.types), np.int64)
-        for first, last in _stretches(len(self.tokens)):
-            counts += np.bincount(self.tokens[first:last], minlength=len(self.types))
-        return counts
+        return np.bincount(self.tokens, minlength=len(self.types))
 
     def sample(self, lines: int, seed: int) -> WordCorpus:
         """Return a seeded sample of at most `lines` lines, in their order, with the same types."""
@@ -215,21 +208,14 @@ class WordCorpus:
 
     def _has_outer_space(self) -> bool:
         """Return whether a line begins or ends with white space; normalised, few texts have it."""
-        at_end = np.zeros(len(self.types), bool)
-        for first, last in _stretches(self.n_lines):
-            at_end[self.tokens[self.line_offsets[first:last]]] = True
-            at_end[self.tokens[self.line_offsets[first + 1 : last + 1] - 1]] = True
-        words = (self.types[number] for number in np.flatnonzero(at_end).tolist())
+        places = np.concatenate([self.line_offsets[:-1], self.line_offsets[1:] - 1])
+        words = (self.types[number] for number in np.unique(self.tokens[places]).tolist())
         return any(word[1:2].isspace() or word[-1].isspace() for word in words)
 
     def word_counts(self) -> Counter[str]:
         """Count the words, without their `▁`; those that were cut are put together again."""
         rest = np.fromiter((not word.startswith(WORD_START) for word in self.types), bool)
-        places = [
-            first + np.flatnonzero(rest[self.tokens[first:last]])
-            for first, last in _stretches(len(self.tokens))
-        ]
-        inside = np.concatenate([np.zeros(0, np.int64), *places])
+        inside = np.flatnonzero(rest[self.tokens])
         heads = inside[np.diff(inside, prepend=-1) > 1] - 1
         ends = inside[np.diff(inside, append=len(self.tokens) + 1) > 1] + 1
         counts = self.counts - np.bincount(self.tokens[heads], minlength=len(self.types))
@@ -275,15 +261,9 @@ class WordCorpus:
         Raises:
             UserError: the file is missing, damaged or no word corpus.
         """
-        arrays = read_npz(path, mapped=("tokens", "line_offsets"))
+        arrays = read_npz(path)
         if not {"text", "type_ends", "tokens", "line_offsets"} <= arrays.keys():
             raise UserError(f"{path}: is not a word corpus; delete it and run again")
         text, ends = arrays["text"].tobytes(), arrays["type_ends"].tolist()
         types = [text[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]
         return cls(types, arrays["tokens"], arrays["line_offsets"])
-
-
-def _stretches(size: int) -> Iterator[tuple[int, int]]:
-    """Cut a long array, so that what is computed from a stretch of it takes little memory."""
-    for first in range(0, size, _STRETCH):
-        yield first, min(first + _STRETCH, size)

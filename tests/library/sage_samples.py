@@ -44,7 +44,7 @@ class Trainer:
     def __init__(self) -> None:
         self.segmenters = []
 
-    def __call__(self, corpus, segmenter, word2vec, state_dir, progress) -> Embeddings:
+    def __call__(self, corpus, segmenter, word2vec, progress) -> Embeddings:
         self.segmenters.append(segmenter)
         return vectors_for(segmenter.pieces)
 
@@ -53,9 +53,9 @@ SMALL = {"final_size": SINGLES + 2, "prune_batch": 2, "candidates": 6, "rerank_e
          "retrain_every": 1, "window": 2, "threads": 2}  # fmt: skip
 
 
-def build(settings: SageSettings, corpus=None, train=None, state_dir=None, **options):
+def build(settings: SageSettings, corpus=None, train=None, **options):
     corpus = corpus or make_corpus()
     return build_sage(
-        corpus, PIECES, MERGES, vectors_for(PIECES), settings, Word2VecSettings(), state_dir,
+        corpus, PIECES, MERGES, vectors_for(PIECES), settings, Word2VecSettings(),
         train=train or Trainer(), **options,
     )  # fmt: skip

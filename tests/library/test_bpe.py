@@ -15,10 +15,10 @@ from sagevocab.bpe import (
     TrainingSettings,
     merges_of_model,
     pieces_of_model,
-    read_model,
     scores_of_model,
     train_bpe,
     train_unigram,
+    write_model,
 )
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
@@ -40,8 +40,7 @@ def train(tmp_path):
 
     def run(trainer, lines, size, settings=DEFAULTS):
         corpus = words_of(lines, settings.normalization)
-        trainer(corpus, size, tmp_path / "a.model", settings, KEY)
-        return read_model(tmp_path / "a.model")
+        return trainer(corpus, size, settings, KEY)
 
     return run
 
@@ -98,7 +97,7 @@ def test_settings_reach_sentencepiece(train):
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
     for name in "ab":
-        trainer(words_of(real_lines()), 300, tmp_path / name, DEFAULTS, KEY)
+        write_model(tmp_path / name, trainer(words_of(real_lines()), 300, DEFAULTS, KEY))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 

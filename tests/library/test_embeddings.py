@@ -30,8 +30,8 @@ def corpus() -> WordCorpus:
     return WordCorpus.from_lines(lines, Normalizer())
 
 
-def train(corpus, settings=SETTINGS, state_dir=None) -> Embeddings:
-    return train_embeddings(corpus, GreedySegmenter(PIECES), settings, state_dir)
+def train(corpus, settings=SETTINGS) -> Embeddings:
+    return train_embeddings(corpus, GreedySegmenter(PIECES), settings)
 
 
 def as_bytes(embeddings: Embeddings) -> bytes:
@@ -96,26 +96,6 @@ def test_another_process_with_another_hash_seed_makes_the_same_bytes():
     here: dict = {}
     exec(SCRIPT, here)
     assert subprocess.check_output(command, env=environment) == here["main"]()
-
-
-def test_a_killed_training_resumes_to_the_same_bytes(corpus, tmp_path, monkeypatch):
-    whole = train(corpus)
-    keep = module._keep
-
-    def keep_once_and_die(model, epochs, state):
-        keep(model, epochs, state)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "_keep", keep_once_and_die)
-    with pytest.raises(KeyboardInterrupt):
-        train(corpus, state_dir=tmp_path / "state")
-    epochs = []
-    monkeypatch.setattr(
-        module, "_keep", lambda model, n, state: (epochs.append(n), keep(model, n, state))
-    )
-    resumed = train(corpus, state_dir=tmp_path / "state")
-    assert epochs == [2, 3]  # the first was not done again
-    assert as_bytes(resumed) == as_bytes(whole)
 
 
 def test_lines_longer_than_gensim_takes_are_cut_not_dropped(monkeypatch):

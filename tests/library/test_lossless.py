@@ -117,8 +117,8 @@ def test_the_initial_vocabulary_is_the_same_in_every_process(
         "from sagevocab.settings import TrainingSettings; from sagevocab.specials import BERT;"
         "from sagevocab.text import read_lines;"
         "text, frame = Path(sys.argv[1]), lossless_frame(BERT, 256);"
-        "corpus, state = frame.corpus_of(read_lines(text)), text.parent / 'state';"
-        "made = train_lossless(corpus, 700, TrainingSettings(), frame, state, 't');"
+        "corpus = frame.corpus_of(read_lines(text));"
+        "made = train_lossless(corpus, 700, TrainingSettings(), frame, 't');"
         "sys.stdout.buffer.write('\\n'.join(made.pieces).encode())"
     )
     library = str(Path(sagevocab.__file__).parents[1])

@@ -12,8 +12,7 @@ from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_co
 from sagevocab.embeddings import Word2VecSettings
 from sagevocab.errors import UserError
 from sagevocab.kernels import sample_keys
-from sagevocab.presets import PRESETS
-from sagevocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
+from sagevocab.sage import SageSettings, build_sage, settings_from, take_rankings
 from sagevocab.training import train
 from sagevocab.words import Normalizer, WordCorpus
 
@@ -148,28 +147,11 @@ class Killer(Trainer):
         return super().__call__(*args)
 
 
-def kill(settings, folder, **when) -> None:
-    killer = Killer(**when)
-    with pytest.raises(Killed):
-        build(settings, train=killer, state_dir=folder, progress=killer.listen)
-
-
 def assert_same(ours, theirs) -> None:
     assert ours.pieces == theirs.pieces
     assert rows_of(ours.ablations) == rows_of(theirs.ablations)
     assert ours.embeddings.pieces == theirs.embeddings.pieces
     assert ours.embeddings.target.tobytes() == theirs.embeddings.target.tobytes()
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("batches", [1, 2, 4])
-def test_a_killed_run_resumes_to_the_same_bytes(preset, batches, tmp_path):
-    settings = settings_from(preset, **{**SMALL, "retrain": True})
-    kill(settings, tmp_path, pruned=2 * batches)
-    train = Trainer()
-    assert_same(build(settings, train=train, state_dir=tmp_path), build(settings))
-    due = [batch for batch in (2, 4) if batch >= batches and settings.contexts != "zero"]
-    assert len(train.segmenters) == len(due)
 
 
 @pytest.mark.parametrize("every", [0, 1])
@@ -211,23 +193,6 @@ def test_counts_take_no_contexts():
         settings_from("counts", push_back_line_start=True)
 
 
-def test_training_that_was_done_is_not_repeated(tmp_path, monkeypatch):
-    """Killed between a retraining and the end of its batch, a run resumes with what it learned."""
-    settings = settings_from("printed", **SMALL)
-
-    def die(*_):
-        raise Killed
-
-    kill(settings, tmp_path, pruned=4)
-    with monkeypatch.context() as patch:
-        patch.setattr("sagevocab.sage._Pruning.prune", die)
-        with pytest.raises(Killed):
-            build(settings, state_dir=tmp_path)
-    train = Trainer()
-    assert_same(build(settings, train=train, state_dir=tmp_path), build(settings))
-    assert len(train.segmenters) == 1  # before batch 4 only
-
-
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
@@ -255,19 +220,6 @@ def test_inputs_that_do_not_go_together_are_reported():
             make_corpus(), PIECES, None, vectors_for(PIECES),
             settings_from("released", **SMALL), Word2VecSettings(),
         )  # fmt: skip
-
-
-def test_the_time_to_go_tells_rankings_from_other_batches(monkeypatch):
-    clock = iter([0, 10, 11, 12, 25, 26])
-    monkeypatch.setattr("sagevocab.sage.time.monotonic", lambda: next(clock))
-    heard = []
-    settings = SageSettings(final_size=4, prune_batch=1, rerank_every=3)
-    report = _Report(settings, 10, heard.append)
-    for iteration in range(1, 6):
-        report(iteration, 10 - iteration)
-    # Of six batches 0 and 3 rank all pieces: 10 s the first, 13 s the second; the others take 1 s.
-    assert [progress.left for progress in heard] == [50, 1 + 10 + 2, 10 + 2, 2, 1]
-    assert [(progress.done, progress.total) for progress in heard] == [(n, 6) for n in range(1, 6)]
 
 
 # --- whole rankings, taken again from the record of a pruning

@@ -360,34 +360,3 @@ def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus
     gensim = train_embeddings(*corpus, replace(SETTINGS, trainer="gensim"))
     unseen = np.abs(blocks.target).max(axis=1) <= 0.01
     assert unseen.any() and (blocks.target[unseen] == gensim.target[unseen]).all()
-
-
-def test_a_stopped_training_resumes_to_the_same_bytes(corpus, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(skipgram, "CHUNK", 100)
-    monkeypatch.setattr(embeddings, "_SAVE_EVERY", 0)
-    unbroken = train_embeddings(*corpus, SETTINGS)
-
-    class StopError(Exception):
-        pass
-
-    chunks = BlockTrainer.chunks
-
-    def stopped(trainer: BlockTrainer, threads: int):
-        for number in chunks(trainer, threads):
-            yield number
-            if number % 3 == 0:
-                raise StopError
-
-    for _ in range(20):
-        monkeypatch.setattr(BlockTrainer, "chunks", stopped)
-        try:
-            train_embeddings(*corpus, SETTINGS, tmp_path)
-        except StopError:
-            continue
-        break
-    else:
-        pytest.fail("it did not resume from where it was stopped")
-    monkeypatch.setattr(BlockTrainer, "chunks", chunks)
-    again = train_embeddings(*corpus, SETTINGS, tmp_path)
-    assert again.target.tobytes() == unbroken.target.tobytes()
-    assert again.context.tobytes() == unbroken.context.tobytes()

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sagevocab
-from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_sentencepiece
+from sagevocab.bpe import pieces_of_model, printable_ascii, train_sentencepiece
 from sagevocab.cli import main
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
@@ -43,10 +43,8 @@ ENGLISH = [re.sub("[^ -~]", "", line).lower() for line in lines_in("czech", 300)
 def trained(
     lines: list[str], method: str, size: int, folder: Path, settings: TrainingSettings
 ) -> list[str]:
-    path = folder / "a.model"
     corpus = WordCorpus.from_lines(lines, Normalizer(settings.normalization))
-    train_sentencepiece(method, corpus, size, path, settings, "size")
-    return pieces_of_model(read_model(path))
+    return pieces_of_model(train_sentencepiece(method, corpus, size, settings, "size"))
 
 
 # Of a text in ASCII, sentencepiece's own `required_chars` leave out what the text lacks.
@@ -187,8 +185,8 @@ def test_python_shows_stages_and_can_be_silent(capsys) -> None:
     shown = {**QUICK, "progress": True}
     sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **shown)
     stages = capsys.readouterr().err.splitlines()
-    assert stages[-4] == "sagevocab: reading text"  # behind "compiling", if need be
-    assert stages[-1] == "sagevocab: pruning"
+    named = ("reading text", "initial vocabulary", "word2vec", "pruning")
+    assert stages == [f"sagevocab: {stage}" for stage in named]
     sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **QUICK)
     assert capsys.readouterr().err == ""
 

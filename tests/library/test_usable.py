@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import base64
 import http.server
-import inspect
 import json
 import sys
 import threading
@@ -81,30 +79,6 @@ def test_every_form_of_a_tokenizer_is_compared(built, folder: Path) -> None:
 
 
 # --- in the shape of the trainers of `tokenizers`
-
-
-def test_a_trainer_trains_on_lines_batches_and_files(built, tmp_path: Path) -> None:
-    trainer = sagevocab.SageTrainer(**SMALL)
-    text = tmp_path / "text"
-    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    batches = (LINES[start : start + 30] for start in range(0, len(LINES), 30))
-    assert trainer.train_from_iterator(batches).pieces == built.pieces
-    assert trainer.train([str(text)]).pieces == built.pieces
-    assert trainer.train_from_iterator(LINES).pieces == built.pieces
-    assert repr(sagevocab.SageTrainer(vocab_size=9)) == "SageTrainer(vocab_size=9)"
-    with pytest.raises(TypeError, match="vocabulary_size"):
-        sagevocab.SageTrainer(vocabulary_size=9)
-
-
-def test_editors_see_the_arguments_of_train() -> None:
-    names = list(inspect.signature(sagevocab.train).parameters)[1:]
-    assert list(inspect.signature(sagevocab.SageTrainer).parameters) == names
-    stub = ast.parse(Path(sagevocab.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    trainer = next(node for node in stub.body if isinstance(node, ast.ClassDef))
-    assert [argument.arg for argument in trainer.body[0].args.kwonlyargs] == names
-    exported = {node.names[0].name for node in stub.body if isinstance(node, ast.ImportFrom)}
-    assert {*sagevocab.__all__} - {"__version__", "SageTrainer"} <= exported
-    assert {"train", "load", "compare", "SageTrainer"} <= set(dir(sagevocab))
 
 
 # --- to the hub

@@ -17,6 +17,7 @@ from sagevocab.bpe import (
     scores_of_model,
     train_bpe,
     train_unigram,
+    write_model,
 )
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, is_single_character
@@ -37,8 +38,9 @@ def english() -> list[str]:
 def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     """A folder of each kind, trained on `lines`."""
     corpus = WordCorpus.from_lines(lines, Normalizer())
-    train_bpe(corpus, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
-    train_unigram(corpus, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
+    settings = TrainingSettings(ascii=False)
+    write_model(root / "bpe.model", train_bpe(corpus, SIZE, settings, "size"))
+    write_model(root / "unigram.model", train_unigram(corpus, SIZE, settings, "size"))
     bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
     pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
     pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]

@@ -28,7 +28,7 @@ from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
 from reproduction.retrievals import retrieved_files, sources_table
 from reproduction.run import Run
-from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
+from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram, write_model
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy, export_merges, export_unigram
 from sagevocab.foreign import import_external, load
@@ -195,8 +195,8 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     export_unigram(root / "unigram", OWN, [-float(n) for n in range(len(OWN))], WORDS, CARD)
     corpus = WordCorpus.from_lines(["ab a b ba bab aab"] * 9, Normalizer())
     settings = TrainingSettings(character_coverage=1.0, ascii=False)
-    train_bpe(corpus, 6, root / "bpe.model", settings, "size")
-    train_unigram(corpus, 6, root / "unigram.model", settings, "size")
+    write_model(root / "bpe.model", train_bpe(corpus, 6, settings, "size"))
+    write_model(root / "unigram.model", train_unigram(corpus, 6, settings, "size"))
     return {path.name: path for path in root.iterdir()}
 
 

@@ -21,9 +21,9 @@ from reproduction.analysis.probes import (
     probe_task,
     windows,
 )
+from reproduction.resuming import ResumableState
 from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import ResumableState
 from sagevocab.words import Normalizer
 
 PIECES = ["▁good", "▁bad", "▁film", "▁", *"abdfgilmo"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sagevocab
-from sagevocab.source import code_of_source, statements
+from reproduction.source import code_of_source, statements
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 # Folders of the packages whose code counts.

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from reproduction.manifest import add_entry
+from reproduction.resuming import remove_leftovers, try_lock
 from sagevocab.errors import UserError
 from sagevocab.state import (
     FULL_DISK,
@@ -28,8 +29,6 @@ from sagevocab.state import (
     file_digest,
     fingerprint,
     read_json,
-    remove_leftovers,
-    try_lock,
     write_json,
 )
 

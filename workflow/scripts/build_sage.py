@@ -11,14 +11,14 @@ from sagevocab.pieces import read_pieces
 from sagevocab.sage import build_sage, settings_from
 from sagevocab.words import WordCorpus
 
-with job(snakemake) as progress:
+with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
     merges = merges_of_model(read_model(inputs.model))
     embeddings = Embeddings.load(inputs.embeddings) if inputs.embeddings else None
     sage = settings_from(**params.sage, threads=snakemake.threads)
     word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed).on(snakemake.threads)
-    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, progress)
+    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec)
     export_greedy(Path(outputs.pieces).parent, built.pieces, WordSettings(**params.words))
     write_columns(outputs.ablations, built.ablations)
     built.embeddings.save(outputs.embeddings)

@@ -5,8 +5,9 @@ from pathlib import Path
 from reproduction.analysis.probes import probe_task, read_rows
 from reproduction.job import job
 from reproduction.parquet import write_parquet
+from reproduction.resuming import ResumableState
 from sagevocab.segment import load_segmenter
-from sagevocab.state import ResumableState, fingerprint, read_npz
+from sagevocab.state import fingerprint, read_npz
 
 with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params

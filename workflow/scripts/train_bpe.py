@@ -6,10 +6,10 @@ from reproduction.job import job
 from sagevocab.bpe import (
     TrainingSettings,
     pieces_of_model,
-    read_model,
     scores_of_model,
     train_bpe,
     train_unigram,
+    write_model,
 )
 from sagevocab.export import WordSettings, export_greedy, export_unigram
 from sagevocab.words import WordCorpus
@@ -19,8 +19,8 @@ with job(snakemake):
     settings, path = TrainingSettings(**params.training), snakemake.output.model
     folder = Path(path).parent
     train = {"bpe": train_bpe, "unigram": train_unigram}[params.method]
-    train(WordCorpus.load(snakemake.input.words), params.size, path, settings, params.key)
-    model = read_model(path)
+    model = train(WordCorpus.load(snakemake.input.words), params.size, settings, params.key)
+    write_model(path, model)
     if params.method == "bpe":
         export_greedy(folder, pieces_of_model(model), words)
     else:

@@ -8,7 +8,7 @@ from sagevocab.sage import SageSettings, initial_embeddings
 from sagevocab.segment import GreedySegmenter, MergeSegmenter
 from sagevocab.words import WordCorpus
 
-with job(snakemake) as progress:
+with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
     segmenter = GreedySegmenter(pieces)
@@ -18,5 +18,5 @@ with job(snakemake) as progress:
     seed = int(params.seed)
     sage = SageSettings(contexts=contexts, seed=seed)
     word2vec = Word2VecSettings(**params.word2vec, seed=seed).on(snakemake.threads)
-    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
+    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec)
     embeddings.save(snakemake.output.embeddings)

@@ -9,7 +9,7 @@ from sagevocab.settings import Word2VecSettings
 from sagevocab.state import write_npz
 from sagevocab.words import WordCorpus
 
-with job(snakemake) as progress:
+with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     vectors = train_vectors(
         WordCorpus.load(inputs.words),
@@ -17,6 +17,5 @@ with job(snakemake) as progress:
         Word2VecSettings(**params.word2vec).on(snakemake.threads),
         params.seeds,
         lines=params.lines,
-        state_dir=progress,
     )
     write_npz(snakemake.output.vectors, **vectors)

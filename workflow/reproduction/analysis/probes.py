@@ -22,9 +22,9 @@ from scipy import sparse
 from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.parquet import read_parquet
+from reproduction.resuming import ResumableState
 from sagevocab.errors import UserError
 from sagevocab.segment import UNCOVERED, Segmenter
-from sagevocab.state import ResumableState
 from sagevocab.words import Normalizer, split_words
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -21,7 +20,6 @@ def train_vectors(
     seeds: Sequence[int],
     *,
     lines: int,
-    state_dir: str | Path | None = None,
 ) -> dict[str, np.ndarray]:
     """Train vectors (E_T) of the segmenter's pieces once a seed, each on lines of its own.
 
@@ -31,7 +29,6 @@ def train_vectors(
         settings: of the embeddings; their seed and lines do not count.
         seeds: of the lines drawn and of the training.
         lines: how many are drawn; all where there are fewer.
-        state_dir: killed training resumes from what was kept there.
 
     Returns:
         seed as text -> float32[pieces, dimension].
@@ -43,6 +40,5 @@ def train_vectors(
     for seed in seeds:
         drawn = corpus.sample(lines, seed).with_own_types()
         own = replace(settings, seed=seed, lines="all")
-        folder = Path(state_dir) / str(seed) if state_dir is not None else None
-        vectors[str(seed)] = train_embeddings(drawn, segmenter, own, folder).target
+        vectors[str(seed)] = train_embeddings(drawn, segmenter, own).target
     return vectors

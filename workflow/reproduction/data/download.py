@@ -27,10 +27,11 @@ from urllib.request import url2pathname
 import requests
 import urllib3
 
+from reproduction.resuming import turn
 from sagevocab import __version__
 from sagevocab.compression import DAMAGE, open_bytes
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path, turn
+from sagevocab.state import atomic_path
 
 log = logging.getLogger(__name__)
 

@@ -29,8 +29,9 @@ from reproduction.data.corpus import clean_line, is_clean_sentence, sample_corpu
 from reproduction.data.datasets import read_column
 from reproduction.data.dump import Article, plain_text, read_articles
 from reproduction.data.files import Form
+from reproduction.resuming import ResumableState, scratch_folder
 from sagevocab.errors import UserError, tell
-from sagevocab.state import ResumableState, fingerprint, scratch_folder
+from sagevocab.state import fingerprint
 from sagevocab.text import write_lines
 
 log = logging.getLogger(__name__)

@@ -33,8 +33,9 @@ from reproduction.data.download import (
     make_readable,
     unreadable,
 )
+from reproduction.resuming import scratch_folder
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path, scratch_folder
+from sagevocab.state import atomic_path
 
 if TYPE_CHECKING:
     from reproduction.data.sources import Hub, HubSet

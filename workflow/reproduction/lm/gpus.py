@@ -10,8 +10,8 @@ from typing import IO
 
 import torch
 
+from reproduction.resuming import try_lock
 from sagevocab.errors import UserError
-from sagevocab.state import try_lock
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LOCKED: list[IO] = []  # files of the GPUs that this process holds

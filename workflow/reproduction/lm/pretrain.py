@@ -43,8 +43,9 @@ from reproduction.lm.training import (
     training_arguments,
 )
 from reproduction.parquet import write_parquet
+from reproduction.resuming import remove_leftovers
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_text
+from sagevocab.state import atomic_folder, fingerprint, write_text
 
 log = logging.getLogger(__name__)
 
