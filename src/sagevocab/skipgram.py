@@ -40,9 +40,9 @@ from numba import njit, types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from sagevocab import reading
 from sagevocab.counting import count_pieces
 from sagevocab.decoding import UNCOVERED
-from sagevocab.reading import expanded
 
 if TYPE_CHECKING:
     from sagevocab.counting import SegmentedCorpus
@@ -79,7 +79,7 @@ class Tokens:
         covered = text.flat != UNCOVERED
         of_types = row[text.flat[covered]].astype(np.int32)
         offsets = np.concatenate(([0], np.cumsum(covered)))[text.offsets]
-        rows, stops = expanded(text.types, text.line_offsets[1:], of_types, offsets)
+        rows, stops = reading.expanded(text.types, text.line_offsets[1:], of_types, offsets)
         return cls(rows, np.concatenate(([0], stops)))
 
 
