@@ -38,6 +38,7 @@ help:  ## Show the targets.
 environment: $(INSTALLED)  ## Install what all other targets need into .venv (2 GB).
 
 $(INSTALLED): requirements.lock pyproject.toml
+	@case "$(CURDIR)" in *" "*) echo "error: $(CURDIR): Snakemake starts no job with a Python in a folder whose name has a space; move the checkout"; exit 1;; esac
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "error: $(PYTHON) is older than 3.11; run make PYTHON=python3.12 (or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -53,7 +54,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED)  ## Run the whole workflow in small, on text that comes with packages (10 minutes).
 	@echo "The whole workflow in small: 10 minutes on 2 cores. Ctrl-C stops it; make demo resumes."
-	@$(SMK) --scheduler greedy --quiet rules host --configfile config/demo.yaml -- all \
+	@$(SMK) --scheduler greedy --quiet host --configfile config/demo.yaml -- all \
 	  || { echo "error: make demo stopped; a line above that begins with error: or Error: says why. Run it again to resume."; exit 1; }
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."

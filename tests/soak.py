@@ -89,6 +89,8 @@ class Sitting:
         while True:
             if (self.folder / ".snakemake/locks").exists():  # of a Snakemake that was killed
                 self._call("--unlock").wait()
+            # A job of theirs that still works would refuse a second one of the same files.
+            psutil.wait_procs(processes(self._sessions), max(0, self._plan.end - time.monotonic()))
             before = self.killed
             code = self._start()
             if code == 0 or time.monotonic() > self._plan.end:
