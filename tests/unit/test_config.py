@@ -11,7 +11,8 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
-from reproduction.config import Configuration, check_config, load_config
+from reproduction.config import check_config, load_config
+from reproduction.settings import Configuration
 from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]

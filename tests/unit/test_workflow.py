@@ -20,11 +20,11 @@ from reproduction.artefacts.shared import (
     ngram_languages,
 )
 from reproduction.cards import card
-from reproduction.config import Configuration, load_config
+from reproduction.config import load_config
 from reproduction.retrievals import dump_sample, retrieved_files, sources_table
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, reference_sources, texts
-from reproduction.sections import Tokenizer
+from reproduction.settings import Configuration, Tokenizer
 from sagevocab.settings import settings_from
 
 ROOT = Path(__file__).parents[2]

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reproduction.sections import CONTROLS, PRUNED
 from sagevocab.presets import PRESETS, reading_settings
 
 if TYPE_CHECKING:
-    from reproduction.config import Configuration
-    from reproduction.sections import Tokenizer
+    from reproduction.settings import Configuration, Tokenizer
 
+SEEDED = ("sage", "random")  # the methods that a seed changes
+CONTROLS = ("random", "frequency", "extra_tokens", "swallowed")
+PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
 # Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
 EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from reproduction.builds import CONTROLS
 from reproduction.run import Run, Stanza
-from reproduction.sections import CONTROLS
 
 _PRUNED = {  # what controls prune
     "random": "pieces drawn at random",

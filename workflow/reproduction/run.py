@@ -18,13 +18,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel
 
-from reproduction.builds import Build, builds_of, further_seeds, stanzas_of
-from reproduction.config import Configuration
+from reproduction.builds import PRUNED, Build, builds_of, further_seeds, stanzas_of
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
-from reproduction.sections import (
+from reproduction.settings import (
     PAPER_LANGUAGES,
-    PRUNED,
+    Configuration,
     Domain,
     Language,
     Task,

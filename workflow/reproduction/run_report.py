@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.artefacts.shared import labels_of
-from reproduction.config import Configuration, changed_settings
+from reproduction.config import changed_settings
 from reproduction.data.files import local_files
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
+from reproduction.settings import Configuration
 
 
 def report_run(run: Run) -> Stanza:

@@ -68,7 +68,7 @@ try:
         resource,
     )
     from reproduction.digests import code_of
-    from reproduction.builds import word2vec_settings
+    from reproduction.builds import CONTROLS, word2vec_settings
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
     from reproduction.costs import costs_of, seconds_of_jobs
@@ -84,7 +84,7 @@ try:
         report_run,
         texts,
     )
-    from reproduction.sections import CONTROLS, PAPER_LANGUAGES
+    from reproduction.settings import PAPER_LANGUAGES
     from reproduction.progress import show_briefly
     from reproduction.targets import first_sentence, hints
     from sagevocab.errors import UserError

@@ -1,19 +1,24 @@
-"""The sections of the configuration as typed models, each with what must hold inside it.
+"""The configuration as typed models: its sections, the whole, and what must hold between them.
 
 A new key is a new field of one of these classes: type, default and description are there, and
 `make docs` writes the JSON schema from them. Sections that the library itself takes are next to it,
-in `sagevocab.settings` and `lm.settings`. `config` has the whole and what holds between sections.
+in `sagevocab.settings` and `lm.settings`. What would cost hours or give wrong numbers is refused by
+a validator: a SettingError with the key, what is wrong with it and what would be right.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from reproduction.analysis.metrics import fitting_metrics
-from reproduction.analysis.probe_kinds import probe_kind
-from reproduction.data.files import ENDINGS, FORMATS, format_of_name
+from reproduction.analysis.probe_kinds import SIMILARITY, probe_kind
+from reproduction.builds import CONTROLS, EXPORTED, PRUNED, SEEDED, builds_of
+from reproduction.data.files import ENDINGS, FORMATS, format_of_name, local_files
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.errors import SettingError
@@ -39,6 +44,7 @@ from sagevocab.presets import (
     reading_settings,
 )
 from sagevocab.settings import (
+    DEFAULT_SEED,
     ContextMatrix,
     Contexts,
     Decoder,
@@ -46,6 +52,12 @@ from sagevocab.settings import (
     LossLines,
     PushBack,
     Retrain,
+    SageKeys,
+    SageSettings,
+    VocabularyKeys,
+    Word2VecKeys,
+    check_pruning,
+    settings_from,
 )
 
 
@@ -206,9 +218,6 @@ class Domain(Section):
 # --- tokenizers
 
 
-SEEDED = ("sage", "random")  # the methods that a seed changes
-CONTROLS = ("random", "frequency", "extra_tokens", "swallowed")
-PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
 _PRUNES_NOTHING, _HAS_NO_SEED = "prunes nothing", "has no seed"
 # Keys of a tokenizer's stanza -> the methods that read them, and what to say of the others. Keys
 # that are not here (those of a reading of SaGe) are read by `sage`.
@@ -574,3 +583,283 @@ class LanguageModels(Section):
     pretrain: PretrainSettings = section(PretrainSettings)
     finetune: FinetuneSettings = section(FinetuneSettings)
     causal: CausalSettings = section(CausalSettings)
+
+
+# --- the whole
+
+# Lists of names, the section that holds their stanzas.
+STANZAS = {
+    "languages": "language_settings",
+    "domains": "domain_settings",
+    "tokenizers": "tokenizer_settings",
+    "tasks": "task_settings",
+}
+
+
+class Configuration(Section):
+    """`config.yaml` holds the paper's settings.
+
+    Another file given with `--configfile` overrides single keys of it. Overrides are merged key by
+    key; they replace lists and values and can't remove a key.
+    """
+
+    run: Name = Field(description="Name of the run; its results go to `results/{run}/`.")
+    seed: Seed = Field(
+        DEFAULT_SEED,
+        description="Seed of sampling, embeddings and the order of training data. Fine-tuning has "
+        "seeds of its own.",
+    )
+    download_dir: str = Field(
+        "results/downloads",
+        min_length=1,
+        description="Folder of finished and partial downloads, shared by all runs.",
+    )
+    languages: Annotated[Names, Field(min_length=1)] = Field(
+        description="Languages of the run; each needs a stanza in `language_settings`."
+    )
+    language_settings: dict[Name, Language] = Field(description="One stanza a language.")
+    corpus: Corpus = section(Corpus)
+    domains: Names = Field(
+        [], description="Texts of other domains on which the tokenizers are measured too."
+    )
+    domain_settings: dict[Name, Domain] = section(dict, "One stanza a domain text.")
+    tokenizers: Annotated[Names, Field(min_length=1)] = Field(
+        description="Tokenizers to build and compare; each needs a stanza in `tokenizer_settings`."
+    )
+    tokenizer_settings: dict[Name, Tokenizer] = Field(description="One stanza a tokenizer.")
+    vocabulary: VocabularyKeys = section(VocabularyKeys)
+    sage: SageKeys = section(SageKeys)
+    word2vec: Word2VecKeys = section(Word2VecKeys)
+    analysis: Analysis = section(Analysis)
+    probes: Probes = section(Probes)
+    figures: Figures = section(Figures)
+    tasks: Names = Field(
+        [], description="Evaluation tasks; each needs a stanza in `task_settings`."
+    )
+    task_settings: dict[Name, Task] = section(dict, "One stanza a task.")
+    lm: LanguageModels = section(LanguageModels)
+
+    # --- what its stanzas are used for
+
+    @property
+    def used_tasks(self) -> dict[str, Task]:
+        """The tasks that models are fine-tuned on or that are probed."""
+        fine_tuned = self.tasks if self.lm.enabled else []
+        names = dict.fromkeys([*fine_tuned, *self.probes.tasks])
+        return {name: self.task_settings[name] for name in names}
+
+    def text_sources(self) -> Iterator[tuple[str, Source]]:
+        """Yield the sources of training corpora and domain texts by their keys."""
+        for names in ("languages", "domains"):
+            for name in getattr(self, names):
+                stanza = getattr(self, STANZAS[names])[name]
+                yield f"{STANZAS[names]}.{name}.source", stanza.source
+
+    # --- what must hold between sections
+
+    @model_validator(mode="after")
+    def _names_have_stanzas(self) -> Self:
+        stanzas = {named: getattr(self, named) for named in STANZAS.values()}
+        tokenizers, of_sage = self.tokenizer_settings, "tokenizer_settings of method sage"
+        stanzas[of_sage] = {name: one for name, one in tokenizers.items() if one.method == "sage"}
+        lists = [
+            *((key, getattr(self, key), named) for key, named in STANZAS.items()),
+            ("figures.tokenizers", self.figures.tokenizers, "tokenizer_settings"),
+            ("probes.tasks", self.probes.tasks, "task_settings"),
+            ("lm.languages", self.lm.languages, "language_settings"),
+            ("analysis.heuristics", self.analysis.heuristics, of_sage),
+        ]
+        for key, names, named in lists:
+            for name in names:
+                if name not in stanzas[named]:
+                    have = ", ".join(sorted(stanzas[named])) or "none"
+                    raise SettingError(
+                        key,
+                        f"{name!r} has no stanza in {named} (there: {have}); add one or take the "
+                        "name out of the list",
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_known_elsewhere(self) -> Self:
+        for name in self.lm.tokenizers if self.lm.enabled else []:
+            if name not in self.tokenizers:
+                raise SettingError(
+                    "lm.tokenizers",
+                    f"{name!r} is not in tokenizers; add it there or take it out here",
+                )
+        own = [n for n in self.tokenizers if self.tokenizer_settings[n].method == "bpe"]
+        if own and own != ["bpe"]:
+            raise SettingError(
+                "tokenizers",
+                f"{', '.join(own)}: the one tokenizer of method bpe is named bpe; take the others "
+                "out of the list, or give them method external and a path",
+            )
+        for name in ("random", "frequency"):  # under these names the claims have their controls
+            if name in self.tokenizers and self.tokenizer_settings[name].method != name:
+                raise SettingError(
+                    f"tokenizer_settings.{name}.method",
+                    f"must be {name}; give a tokenizer of another method another name",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _exported_have_a_model(self) -> Self:
+        stanzas = self.tokenizer_settings
+        for name in self.tokenizers:
+            origin = EXPORTED.get(stanzas[name].method)
+            if origin and (origin not in stanzas or stanzas[origin].method != origin):
+                raise SettingError(
+                    f"tokenizer_settings.{origin}",
+                    f"must be of method {origin}: {name} is its pieces in another segmentation; "
+                    f"set method: {origin} there, or take {name} out of tokenizers",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        """Refuse names that figures and tables could not keep apart."""
+        for key, shown in self._shown_names():
+            for number, (name, text) in enumerate(shown):
+                for other, known in shown[:number]:
+                    if text == known:
+                        raise SettingError(
+                            key.format(name), f"{text!r} is {other}'s, too; give each its own"
+                        )
+        return self
+
+    def _shown_names(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the names that are shown together: the form of their keys, each with its stanza."""
+        stanzas = self.tokenizer_settings
+        labels = [(name, stanzas[name].label or name) for name in self.tokenizers]
+        yield "tokenizer_settings.{}.label", labels
+        languages = [(name, self.language_settings[name].name) for name in self.languages]
+        yield "language_settings.{}.name", languages
+        for language in self.languages:
+            domains = {name: self.domain_settings[name] for name in self.domains}
+            own = [(name, one.name) for name, one in domains.items() if one.language == language]
+            titles = [(name, title[:1].upper() + title[1:]) for name, title in own]
+            yield "domain_settings.{}.name", [("train", "Training corpus"), *titles]
+            tasks = self.used_tasks.items()
+            labels = [(name, t.label or name) for name, t in tasks if t.language == language]
+            yield "task_settings.{}.label", labels
+
+    @model_validator(mode="after")
+    def _initial_vocabularies_fit(self) -> Self:
+        for name in self._sage_tokenizers():
+            stanza = self.tokenizer_settings[name]
+            decoder = reading_settings(stanza.reading)["decoder"]
+            if stanza.initial_method == "unigram" and decoder == "merges":
+                raise SettingError(
+                    f"tokenizer_settings.{name}.decoder",
+                    "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy "
+                    "or initial: bpe",
+                )
+        return self
+
+    def _sage_tokenizers(self) -> list[str]:
+        names = (*self.tokenizers, *self.analysis.heuristics)
+        return [n for n in names if self.tokenizer_settings[n].method == "sage"]
+
+    @model_validator(mode="after")
+    def _pruning_can_be_done(self) -> Self:
+        initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
+        check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
+        for name, build in builds_of(self).items():
+            size = build.initial_size
+            try:
+                if build.method == "sage":
+                    check_pruning(size, settings_from(**build.settings))
+                elif build.initial and size < final:
+                    raise SettingError(
+                        "initial_size", f"{size} is below the final size, {final}; raise it"
+                    )
+            except SettingError as error:
+                key = error.key.removeprefix("sage.")
+                raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
+        return self
+
+    @model_validator(mode="after")
+    def _heuristics_have_one_seed(self) -> Self:
+        for name in self.analysis.heuristics:
+            if self.tokenizer_settings[name].seeds:
+                raise SettingError(
+                    f"tokenizer_settings.{name}.seeds",
+                    "a tokenizer of analysis.heuristics is built with one seed; leave it out",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _languages_are_known(self) -> Self:
+        for key in ("domain_settings", "task_settings"):
+            for name, stanza in getattr(self, key).items():
+                if stanza.language not in self.language_settings:
+                    raise SettingError(
+                        f"{key}.{name}.language", f"no stanza language_settings.{stanza.language}"
+                    )
+        for name in self.domains:
+            if name == "train" or name in self.languages:
+                raise SettingError(
+                    "domains", f"{name!r} is the name of a training corpus; choose another"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _local_files_are_there(self) -> Self:
+        for key, path in self._local_paths():
+            files = local_files(path)
+            if missing := [file for file in files if not Path(file).is_file()]:
+                raise SettingError(
+                    f"{key}.path",
+                    f"there is no file {missing[0]}; paths are relative to the working directory",
+                )
+        return self
+
+    def _local_paths(self) -> Iterator[tuple[str, str | list[str]]]:
+        """Yield the local files of the texts and tasks that the run uses, by their keys."""
+        sources = dict(self.text_sources())
+        for name, task in self.used_tasks.items():
+            for split, source in task.used_sources().items():
+                sources[f"task_settings.{name}.source.{split}"] = source
+        yield from ((key, one.path) for key, one in sources.items() if one.kind == "path")
+        for name in self.languages:
+            morphology = self.language_settings[name].morphology
+            if morphology and morphology.path:
+                yield f"language_settings.{name}.morphology", morphology.path
+
+    @model_validator(mode="after")
+    def _tasks_can_be_probed(self) -> Self:
+        for name in self.probes.tasks:
+            kind = self.task_settings[name].probe_kind
+            if kind is None:
+                raise SettingError(
+                    "probes.tasks",
+                    f"{name!r} can't be probed: it is not one text with classes, words with tags "
+                    "or two texts with a score; take it out of the list",
+                )
+            if kind == SIMILARITY and not self.probes.seeds:
+                raise SettingError(
+                    "probes.seeds",
+                    f"{name!r} in probes.tasks needs vectors; list a seed, or take it out of the "
+                    "tasks",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _models_can_be_trained(self) -> Self:
+        if not self.lm.enabled:
+            return self
+        longest = self.lm.pretrain.sequence_length
+        if self.lm.finetune.max_sequence_length > longest:
+            raise SettingError(
+                "lm.finetune.max_sequence_length",
+                f"{self.lm.finetune.max_sequence_length} is more than the models learn positions "
+                f"for (lm.pretrain.sequence_length: {longest}); lower it, or raise that",
+            )
+        if self.seed in self.lm.pretraining_seeds:
+            raise SettingError(
+                "lm.pretraining_seeds",
+                f"{self.seed} is the seed of the run's own models (config key seed); list further "
+                "ones",
+            )
+        return self
