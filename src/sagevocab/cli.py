@@ -18,12 +18,11 @@ from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.fields import GONE, whole_number_hint
+from sagevocab.fields import whole_number_hint
 from sagevocab.inputs import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
-from sagevocab.kinds import FORMATS as EXPORTS
 from sagevocab.kinds import is_tokenizer, require_tokenizer
 from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
-from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
+from sagevocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 from sagevocab.state import FULL_DISK
 
@@ -126,8 +125,6 @@ class _Parser(argparse.ArgumentParser):
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Exit with 2 for arguments that there are not."""
         name = next((one for one in unknown if one.startswith("-")), unknown[0]).partition("=")[0]
-        if gone := GONE.get(name.removeprefix("--").replace("-", "_")):
-            self.error(f"unknown option {name}; {gone}")
         known = [one for one in self._option_string_actions if one.startswith("--")]
         close = difflib.get_close_matches(name.replace("_", "-"), known, n=1)
         self.error(f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else ""))
@@ -191,7 +188,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--column", metavar="NAME", help=_COLUMN)
     preset = "the algorithm as printed, as in the authors' program (SaGe 1.0), or a count without "
     preset += f"Word2Vec that comes near SaGe 1.0 {_DEFAULT}"
-    add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
+    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--threads", help="changes the time, not the result (default: all cores)", **sizes)
     lossless = "use pieces of bytes: decoding gives back every text, with its spaces"
     add("--lossless", action="store_true", help=lossless)
@@ -242,10 +239,8 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 def _add_export(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("vocabulary", metavar="VOCABULARY", help="list of pieces, .model or folder")
-    place = "new folder; for pieces and vocab a new file"
-    add("-o", "--output", required=True, metavar="PATH", help=place)
-    add("--format", choices=EXPORTS, default=EXPORTS[0], help=_DEFAULT)
-    add("--force", action="store_true", help="replace what is there")
+    add("-o", "--output", required=True, metavar="DIR", help="new folder")
+    add("--force", action="store_true", help="replace a tokenizer that is there")
     _add_words(parser)
 
 
@@ -338,15 +333,14 @@ def run_compare(arguments: argparse.Namespace) -> None:
 
 
 def run_export(arguments: argparse.Namespace) -> None:
-    """Write a vocabulary as a folder for AutoTokenizer, as pieces.txt or as sentencepiece's .vocab.
+    """Write a vocabulary as a folder for AutoTokenizer.
 
     The vocabulary is a list of pieces, a sentencepiece .model or a tokenizer folder.
     """
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
     from sagevocab.foreign import convert
 
-    path, output = arguments.vocabulary, arguments.output
-    convert(path, output, arguments.format, words=words, force=arguments.force)
+    convert(arguments.vocabulary, arguments.output, words=words, force=arguments.force)
 
 
 def _files(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:

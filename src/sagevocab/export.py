@@ -18,9 +18,8 @@ from tokenizers import Tokenizer, models
 
 from sagevocab.errors import UserError
 from sagevocab.frames import Frame, WordFrame, split_uncovered
-from sagevocab.pieces import FOLDER_FORMAT, UNKNOWN_ID, write_pieces
+from sagevocab.pieces import UNKNOWN_ID, write_pieces
 from sagevocab.settings import WordSettings
-from sagevocab.specials import BERT
 from sagevocab.state import write_json, write_text
 
 
@@ -115,16 +114,11 @@ def write_folder(
     has a normalisation and a word splitting of its own. card: None writes no model card.
     """
     folder, external = Path(folder), method == "external"
-    # What the first versions can read keeps their bytes, and a language model trained with it.
-    first_format = external or (
-        isinstance(frame, WordFrame) and frame.specials.tokens == BERT.tokens
-    )
     configuration = {
         **frame.configuration(),
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "sagevocab": {
-            **({} if first_format else {"format": FOLDER_FORMAT}),
             "method": method,
             "normalization": None if external else frame.normalization,
             "max_word_chars": None if external else frame.max_word_chars,
@@ -153,7 +147,9 @@ def check_output(folder: str | Path, force: bool) -> None:
     if not (folder / "tokenizer_config.json").exists():
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
-        raise is_there(folder)
+        raise UserError(
+            f"{folder}: already exists; give another output=, or force=True to replace it"
+        )
 
 
 def _check_place(folder: Path) -> None:
@@ -165,11 +161,6 @@ def _check_place(folder: Path) -> None:
         raise UserError(
             f"{folder}: cannot be written (no permission for {place}); give another place"
         )
-
-
-def is_there(output: Path) -> UserError:
-    """Return the error for an output that is there and may not be replaced."""
-    return UserError(f"{output}: already exists; give another output=, or force=True to replace it")
 
 
 @contextmanager

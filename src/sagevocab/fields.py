@@ -134,8 +134,6 @@ _NUMBER_AS_TEXT = (
 )
 _THOUSANDS = {"k": 10**3, "m": 10**6}
 _QUOTED_NUMBER = "take away the quotes"
-# Settings of earlier versions.
-GONE = {"max_sentence_length": "lines of any length are trained on, leave it out"}
 _NUMBER_FOR_TEXT = "put text that looks like a number in quotes"
 _TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no'"
 
@@ -175,8 +173,6 @@ def _key(detail: ErrorDetails, data: Any) -> tuple[str, ...]:
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:
-    if name in GONE:
-        return f"removed: {GONE[name]}"
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown; did you mean {close[0]}?" if close else f"unknown; known: {', '.join(known)}"
 

@@ -8,7 +8,7 @@ tokens with ids 0 to 4; its pieces follow in the order that they had.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
@@ -22,7 +22,6 @@ from sagevocab.bpe import (
     merges_of_model,
     open_model,
     pieces_of_model,
-    read_model,
     scores_of_model,
 )
 from sagevocab.encoder import Encoder
@@ -34,17 +33,16 @@ from sagevocab.export import (
     export_greedy,
     export_merges,
     export_unigram,
-    is_there,
     write_folder,
 )
 from sagevocab.frames import Frame, WordFrame
 from sagevocab.hub import load_hub, tokenizer_of
-from sagevocab.kinds import FORMATS, kind_of, path_of, require_tokenizer
+from sagevocab.kinds import kind_of, path_of, require_tokenizer
 from sagevocab.lists import listed_pieces
-from sagevocab.pieces import is_own_folder, read_folder_pieces, write_pieces
+from sagevocab.pieces import is_own_folder, read_folder_pieces
 from sagevocab.settings import WordSettings
 from sagevocab.spm import export_model, tokenizer_of_model
-from sagevocab.state import atomic_folder, path_text, write_text
+from sagevocab.state import atomic_folder, path_text
 
 # --- import
 
@@ -166,59 +164,27 @@ def _check_own(path: Path) -> None:
 
 
 def convert(
-    path: str | Path,
-    output: str | Path,
-    form: str = "huggingface",
-    *,
-    words: WordSettings,
-    force: bool = False,
+    path: str | Path, output: str | Path, *, words: WordSettings, force: bool = False
 ) -> None:
-    """Write the vocabulary at `path` in another form, whole or not at all.
+    """Write the vocabulary at `path` as a folder for `AutoTokenizer`, whole or not at all.
 
-    path: a list of pieces, a sentencepiece `.model` or a tokenizer's folder. form: `huggingface`, a
-    folder for `AutoTokenizer`; `pieces`, a file with one piece a line; `vocab`, the same with
-    scores as in sentencepiece's `.vocab`: a model's own, else the negative rank. words: how text
-    becomes words, for a list. force: replace what is there.
+    Args:
+        path: a list of pieces, a sentencepiece `.model` or a tokenizer's folder.
+        output: the new folder.
+        words: how text becomes words, for a list.
+        force: replace a tokenizer that is there.
 
     Raises:
-        UserError: there is no such form, `path` is no vocabulary, or `output` cannot be written.
+        UserError: `path` is no vocabulary, or `output` cannot be written.
     """
-    if form not in FORMATS:
-        raise UserError(f"format: {form!r} is unknown; choose one of {', '.join(FORMATS)}")
     path, output = Path(path), Path(output)
     if output.resolve() in (path.resolve(), *path.resolve().parents):
         raise UserError(f"{output}: is or holds the vocabulary to export; give another output")
-    if form == "huggingface":
-        check_output(output, force)
-        _check_own(path)
-        card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
-        with disk_errors(output), atomic_folder(output, replace=force) as folder:
-            if path.suffix == ".model" and path.is_file():
-                export_model(path, folder, "tokenizer")
-            else:
-                import_external(path, folder, words, card, "tokenizer")
-        return
-    if output.is_dir() or (output.exists() and not force):
-        raise is_there(output)
-    pieces = _pieces(path, words)
-    with disk_errors(output):
-        if form == "pieces":
-            write_pieces(output, pieces)
+    check_output(output, force)
+    _check_own(path)
+    card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
+    with disk_errors(output), atomic_folder(output, replace=force) as folder:
+        if path.suffix == ".model" and path.is_file():
+            export_model(path, folder, "tokenizer")
         else:
-            write_text(output, _scored(pieces, path))
-
-
-def _pieces(path: Path, words: WordSettings) -> list[str]:
-    if (path / "pieces.txt").exists():
-        return read_folder_pieces(path)
-    with as_own_folder(path, words) as folder:
-        return read_folder_pieces(folder)
-
-
-def _scored(pieces: Sequence[str], path: Path) -> str:
-    """Return the lines of a `.vocab` file; sentencepiece's special tokens come first."""
-    is_model = path.suffix == ".model" and path.is_file()
-    scores = scores_of_model(read_model(path)) if is_model else [-n for n in range(len(pieces))]
-    lines = ["<unk>\t0", "<s>\t0", "</s>\t0"]
-    lines += [f"{piece}\t{score:g}" for piece, score in zip(pieces, scores, strict=True)]
-    return "".join(f"{line}\n" for line in lines)
+            import_external(path, folder, words, card, "tokenizer")

@@ -15,7 +15,6 @@ from sagevocab.lists import read_list
 from sagevocab.pieces import HUB_NAME, NO_MODEL
 from sagevocab.state import path_text
 
-FORMATS = ("huggingface", "pieces", "vocab")  # that a vocabulary is exported in
 _HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
 # Files from which `transformers` makes a tokenizer where there is no tokenizer.json.
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")

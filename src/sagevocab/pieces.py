@@ -19,9 +19,6 @@ from sagevocab.state import write_text
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-# Of a folder with other special tokens than BERT's or another frame than `WordFrame`'s; without a
-# number in `tokenizer_config.json`, entry `sagevocab`, a folder is of format 1.
-FOLDER_FORMAT = 2
 METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -159,16 +156,11 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
 
     Raises:
-        UserError: there is no such file or entry, or a newer version wrote it.
+        UserError: there is no such file or entry.
     """
     path = Path(folder) / "tokenizer_config.json"
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
-        if description.get("format", 1) > FOLDER_FORMAT:
-            raise UserError(
-                f"{path}: a newer version of sagevocab wrote this folder, in format "
-                f"{description['format']}; upgrade with pip install -U sagevocab"
-            )
         if description["method"] in METHODS:
             return description
     raise UserError(

@@ -39,15 +39,8 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "printed"
-# Names that earlier configurations and commands have.
-_ALIASES = {"algorithm-1": "printed", "released-1.0": "released"}
 # What a tokenizer may set for itself beside the keys of a preset.
 NUMBERS = ("prune_batch", "candidates", "rerank_every", "retrain_every", "seed")
-
-
-def preset_name(name: str) -> str:
-    """Return the name of a preset that `name` may be an older name of."""
-    return _ALIASES.get(name, name)
 
 
 def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:

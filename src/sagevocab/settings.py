@@ -23,7 +23,7 @@ from sagevocab.fields import (
     Size,
     settings,
 )
-from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
+from sagevocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
@@ -276,7 +276,6 @@ def settings_from(preset: str, **overrides: Any) -> SageSettings:
     Raises:
         UserError: there is no such preset or key, or the values do not go together.
     """
-    preset = preset_name(preset)
     if preset not in PRESETS:
         raise SettingError("sage.preset", f"{preset!r} is unknown; choose {' or '.join(PRESETS)}")
     return SageSettings(**{**PRESETS[preset], **overrides})

@@ -36,7 +36,7 @@ from sagevocab.kinds import name_of
 from sagevocab.lossless import lossless_frame
 from sagevocab.names import PARAMETERS, assigned, errors_in_parameters
 from sagevocab.pieces import WORD_START, is_single_character
-from sagevocab.presets import DEFAULT_PRESET, preset_name
+from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Listener, Progress, listener
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
@@ -218,7 +218,6 @@ def train(
         sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
         text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column, bad_text))
         sizes = vocab_size, initial_size
-        preset = preset_name(preset)
         settings = TrainSettings(
             initial=initial,
             lossless=lossless,

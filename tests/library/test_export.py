@@ -77,16 +77,15 @@ def test_greedy_needs_every_character_as_a_piece(tmp_path):
 
 
 @pytest.mark.parametrize("output", ["mine", "mine/pieces.txt", "."])
-@pytest.mark.parametrize("form", ["huggingface", "pieces"])
-def test_a_vocabulary_is_never_exported_over_itself(tmp_path, output, form):
+def test_a_vocabulary_is_never_exported_over_itself(tmp_path, output):
     export_greedy(tmp_path / "mine", PIECES, WORDS, CARD)
     (tmp_path / "mine/sagevocab.json").write_text("{}", encoding="utf-8")
     before = files(tmp_path / "mine")
     with pytest.raises(UserError, match="is or holds the vocabulary"):
-        convert(tmp_path / "mine/pieces.txt", tmp_path / output, form, words=WORDS, force=True)
+        convert(tmp_path / "mine/pieces.txt", tmp_path / output, words=WORDS, force=True)
     if output == "mine":
         with pytest.raises(UserError, match="is or holds the vocabulary"):
-            convert(tmp_path / "mine", tmp_path / output, form, words=WORDS, force=True)
+            convert(tmp_path / "mine", tmp_path / output, words=WORDS, force=True)
     assert files(tmp_path / "mine") == before
 
 

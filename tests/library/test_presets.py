@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from sagevocab.presets import PRESETS, overrides, reading_settings
-from sagevocab.sage import SageSettings, settings_from
+from sagevocab.sage import SageSettings
 
 
 def test_a_reading_is_its_preset_with_single_keys_overridden() -> None:
@@ -19,8 +19,3 @@ def test_the_paper_is_what_is_read_when_nothing_is_said() -> None:
     assert reading_settings({}) == PRESETS["printed"]
     printed = dataclasses.asdict(SageSettings())
     assert {key: printed[key] for key in PRESETS["printed"]} == PRESETS["printed"]
-
-
-def test_older_names_of_presets_are_read() -> None:
-    assert settings_from("algorithm-1") == settings_from("printed")
-    assert settings_from("released-1.0") == settings_from("released")

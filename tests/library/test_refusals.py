@@ -100,7 +100,6 @@ ARGUMENTS = [
     ("sage['contexts']", "real, zero or shuffled", {"sage": {"contexts": "none"}}),
     ("sage", "set by seed", {"sage": {"seed": 3}}),
     ("vocabulary", "set by vocab_size", {"vocabulary": {"final_size": 3}}),
-    ("vocabulary.max_sentence_length", "removed", {"vocabulary": {"max_sentence_length": 99}}),
     ("word2vec", "settings by name", {"word2vec": 5}),
     ("word2vec['alpha']", "quotes", {"word2vec": {"alpha": "0.1"}}),
     ("initial", "NoneType", {"initial": None}),
@@ -306,7 +305,7 @@ def test_pieces_that_do_not_fit_their_tokenizer(tmp_path: Path, cut: int) -> Non
     for use in (
         load_segmenter,
         read_initial,
-        lambda folder: convert(folder, tmp_path / "out.txt", "pieces", words=WORDS),
+        lambda folder: convert(folder, tmp_path.with_name("out"), words=WORDS),
     ):
         assert "pieces.txt: lists other pieces" in line_of(lambda use=use: use(tmp_path))
 
