@@ -21,7 +21,6 @@ from reproduction.analysis.probes import (
     probe_task,
     windows,
 )
-from reproduction.resuming import ResumableState
 from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
 from sagevocab.words import Normalizer
@@ -192,17 +191,3 @@ def test_pairs_are_compared_by_the_cosine_of_their_means():
 def test_a_task_with_one_answer_is_answered_by_it():
     train = texts(20, 1).assign(label=1)
     assert set(probed(train, texts(5, 2), CLASSES)["pieces"]) == {1}
-
-
-def test_a_killed_job_does_not_fit_again(tmp_path, monkeypatch):
-    train, validation = texts(60, 1), texts(20, 2)
-    state = ResumableState(tmp_path, "mine")
-    first = probed(train, validation, CLASSES, vectors={}, state=state)
-    whole = probed(train, validation, CLASSES)
-    fits = []
-    fit = LogisticRegression.fit
-    monkeypatch.setattr(LogisticRegression, "fit", lambda *given: fits.append(1) or fit(*given))
-    again = probed(train, validation, CLASSES, state=ResumableState(tmp_path, "mine"))
-    pd.testing.assert_frame_equal(again, whole)
-    assert again["pieces"].tolist() == first["pieces"].tolist()
-    assert len(fits) == 1

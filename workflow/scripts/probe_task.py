@@ -5,21 +5,18 @@ from pathlib import Path
 from reproduction.analysis.probes import probe_task, read_rows
 from reproduction.job import job
 from reproduction.parquet import write_parquet
-from reproduction.resuming import ResumableState
 from sagevocab.segment import load_segmenter
-from sagevocab.state import fingerprint, read_npz
+from sagevocab.state import read_npz
 
-with job(snakemake) as progress:
+with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     drawn = {"heldout_rows": params.heldout_rows, "seed": params.seed}
     words = {"normalization": params.normalization, "max_word_chars": params.max_word_chars}
-    of_all = fingerprint(params.code, *map(Path, inputs), params.kind, drawn, words)
     answers = probe_task(
         read_rows(inputs.train, inputs.validation, params.kind, **drawn),
         params.kind,
         load_segmenter(Path(inputs.tokenizer).parent),
         {seed: matrix for path in inputs.vectors for seed, matrix in read_npz(path).items()},
         **words,
-        state=ResumableState(progress, of_all),
     )
     write_parquet(snakemake.output.answers, answers)

@@ -22,7 +22,6 @@ from scipy import sparse
 from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.parquet import read_parquet
-from reproduction.resuming import ResumableState
 from sagevocab.errors import UserError
 from sagevocab.segment import UNCOVERED, Segmenter
 from sagevocab.words import Normalizer, split_words
@@ -116,7 +115,6 @@ def probe_task(
     *,
     normalization: str,
     max_word_chars: int,
-    state: ResumableState | None = None,
 ) -> pd.DataFrame:
     """Return what each probe answers to every row asked.
 
@@ -126,8 +124,6 @@ def probe_task(
         segmenter: of the tokenizer.
         vectors: seed -> float32[pieces, dimension], in the order of the segmenter's pieces.
         normalization, max_word_chars: how texts become words.
-        state: keeps what each probe answered, for a job that is killed; it belongs to all that the
-            answers depend on.
 
     Returns:
         split, example, label (or tags), then what is predicted: `pieces`, unless nothing is fitted,
@@ -135,7 +131,6 @@ def probe_task(
     """
     from threadpoolctl import threadpool_limits
 
-    state = state or ResumableState(None, "")
     counts = PieceCounts(segmenter, Normalizer(normalization), max_word_chars)
     probe = {CLASSES: _Texts, TAGS: _Words, SIMILARITY: _Pairs}[kind](rows, counts)
     log.info("%d rows are fitted, %d asked", rows.fitted, len(rows.asked))
@@ -145,11 +140,9 @@ def probe_task(
     answers, gold = rows.asked.copy(), GOLD[kind]
     answers[gold] = rows.frame[gold][rows.fitted :].tolist()
     for name, ask in probes.items():
-        kept = state.load(name)
         # Sums of several threads depend on their number.
         with threadpool_limits(1):
-            found = ask() if kept is None else kept["answers"]
-        state.save(name, answers=found)
+            found = ask()
         answers[name] = probe.by_row(found)
         for split, part in answers.groupby("split"):
             log.info("%s, %s: %s", name, split, _scores(part[gold], part[name], kind))
