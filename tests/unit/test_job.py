@@ -87,6 +87,7 @@ def test_a_job_logs_and_its_progress_lies_beside_the_results_and_ends_with_it() 
 def test_a_package_that_was_imported_before_logs_to_the_log(capsys) -> None:
     package = logging.getLogger("some.package")
     package.addHandler(logging.StreamHandler())
+    package.addHandler(logging.lastResort)
     made = rule()
     with job(made):
         package.warning("of a package")

@@ -146,7 +146,8 @@ def _redirect_handlers(terminal: IO[str], file: IO[str]) -> None:
     """Give the log the messages of packages that were imported before, and took the terminal."""
     for logger in map(logging.getLogger, [*logging.root.manager.loggerDict]):
         for handler in logger.handlers:
-            if isinstance(handler, logging.StreamHandler) and handler.stream is terminal:
+            # Python's handler of last resort has no stream of its own, but today's standard error.
+            if vars(handler).get("stream") is terminal:
                 handler.setStream(file)
 
 

@@ -17,6 +17,12 @@ from pathlib import Path
 
 from snakemake.settings.types import RerunTrigger
 
+if " " in sys.executable:
+    sys.exit(
+        f"error: {sys.executable}: Snakemake starts no job with a Python in a folder whose name has a "
+        "space; set it up in another folder"
+    )
+
 
 def checkout_of(rules):
     """The folder of the checkout that has the folder of rules.
@@ -57,7 +63,6 @@ INSTALLATION = (
 )
 
 try:
-    from reproduction.artefacts.shared import causal_files, curve_files, training_logs
     from reproduction.artefacts.registry import (
         artefact_files,
         artefacts_of,
@@ -67,25 +72,26 @@ try:
         registered,
         resource,
     )
-    from reproduction.digests import code_of
+    from reproduction.artefacts.shared import causal_files, curve_files, training_logs
     from reproduction.builds import CONTROLS, word2vec_settings
     from reproduction.cards import card, text_of
     from reproduction.config import load_config
     from reproduction.costs import costs_of, seconds_of_jobs
+    from reproduction.digests import code_of
     from reproduction.lm.settings import FREE, RESULT_VERSION
+    from reproduction.progress import show_briefly
     from reproduction.retrievals import dump_sample, retrieved_files, sources_table
     from reproduction.run import Run, memory
     from reproduction.run_report import (
         changes,
         claims_run,
         reference_command,
-        reference_tasks,
         reference_sources,
+        reference_tasks,
         report_run,
         texts,
     )
     from reproduction.settings import PAPER_LANGUAGES
-    from reproduction.progress import show_briefly
     from reproduction.targets import first_sentence, hints
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
@@ -113,11 +119,6 @@ settings = run.config.model_dump()
 
 if alone:
     show_briefly(seconds_of_jobs(run), lambda jobs: str(costs_of(run, jobs)))
-if " " in sys.executable:
-    sys.exit(
-        f"error: {sys.executable}: Snakemake starts no job with a Python in a folder whose name has a "
-        "space; set it up in another folder"
-    )
 
 
 def any_of(names):
@@ -261,6 +262,31 @@ def downstream_targets(wildcards):
         )
     drawn = artefact_files(run, part_of("downstream"))
     return [*run.model_files(), *run.score_files(run.tasks), *drawn]
+
+
+# --- figures and tables
+
+# Figures and tables of the run by name, in the order of their declarations -> the target they are part
+# of: intrinsic, downstream or, for what is in neither of these, paper.
+ARTEFACTS = {one.name: one.part_of(run) for one in artefacts_of(run)}
+TITLES = {one.name: one.title_in(run) for one in artefacts_of(run)}
+CAPTIONS = {one.name: one.caption(run) for one in artefacts_of(run)}
+# What `snakemake --report` shows of each.
+SHOWN = {"figure": "pdf", "table": "md"}
+
+
+def part_of(target):
+    """The figures and tables of a target, by name."""
+    return [name for name, whole in ARTEFACTS.items() if whole == target]
+
+
+def files_of(artefact):
+    """The files of a figure or a table, by their format."""
+    files, shown = places(artefact.name), SHOWN[artefact.kind]
+    return {
+        **{form: result(path) for form, path in files.items()},
+        shown: in_report(files[shown], f"{artefact.kind.title()}s"),
+    }
 
 
 # --- params and resources

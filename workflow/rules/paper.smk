@@ -10,29 +10,6 @@
 #        article; lay all of it out as one page; copy what is small, with the manifest, for others to
 #        compare their own run with
 
-# Figures and tables of the run by name, in the order of their declarations -> the target they are part
-# of: intrinsic, downstream or, for what is in neither of these, paper.
-ARTEFACTS = {one.name: one.part_of(run) for one in artefacts_of(run)}
-TITLES = {one.name: one.title_in(run) for one in artefacts_of(run)}
-CAPTIONS = {one.name: one.caption(run) for one in artefacts_of(run)}
-# What `snakemake --report` shows of each.
-SHOWN = {"figure": "pdf", "table": "md"}
-
-
-def part_of(target):
-    """The figures and tables of a target, by name."""
-    return [name for name, whole in ARTEFACTS.items() if whole == target]
-
-
-def files_of(artefact):
-    """The files of a figure or a table, by their format."""
-    files, shown = places(artefact.name), SHOWN[artefact.kind]
-    return {
-        **{form: result(path) for form, path in files.items()},
-        shown: in_report(files[shown], f"{artefact.kind.title()}s"),
-    }
-
-
 for artefact in registered(run):
 
     rule:
