@@ -32,8 +32,8 @@ from statistics import linear_regression, median
 from typing import Any
 
 from reproduction.manifest import git_commit
+from sagevocab.files import file_digest, fingerprint
 from sagevocab.presets import DEFAULT_PRESET
-from sagevocab.state import file_digest, fingerprint
 
 MEASURES = Path(__file__).with_name("engine_measures.py")
 THREADS = 2

@@ -29,27 +29,25 @@ import sentencepiece
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
 from reproduction.data.packages import package_file
-from sagevocab.bpe import (
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
+from sagevocab.errors import UserError
+from sagevocab.files import fingerprint, read_json, write_npz, write_text
+from sagevocab.huggingface.sentencepiece import pieces_of_model, read_model, write_model
+from sagevocab.initial.sentencepiece_models import (
     SENTENCEPIECE_SPECIALS,
     TrainingSettings,
-    pieces_of_model,
-    read_model,
     train_bpe,
-    write_model,
 )
-from sagevocab.counting import SegmentedCorpus
-from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
-from sagevocab.errors import UserError
-from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
-from sagevocab.sage import build_sage, settings_from
-from sagevocab.segment import GreedySegmenter
-from sagevocab.skipgram import BlockTrainer
-from sagevocab.state import fingerprint, read_json, write_npz, write_text
-from sagevocab.text import read_lines
+from sagevocab.pruning.loss import AblationLosses, Objective, make_decoder
+from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from sagevocab.training import train
-from sagevocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.word2vec.blocks import BlockTrainer
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 _WARM_LINES = 100
 # What a pass costs does not depend on how well the embeddings are trained.

@@ -31,9 +31,9 @@ from reproduction.lm.pretrain import pretrain  # noqa: E402
 from reproduction.lm.settings import FinetuneSettings, PretrainSettings  # noqa: E402
 from reproduction.lm.shards import build_shards  # noqa: E402
 from reproduction.lm.tasks import Task  # noqa: E402
+from sagevocab.corpus.text import write_lines  # noqa: E402
 from sagevocab.errors import UserError  # noqa: E402
-from sagevocab.export import Card, WordSettings, export_greedy  # noqa: E402
-from sagevocab.text import write_lines  # noqa: E402
+from sagevocab.huggingface.export import Card, WordSettings, export_greedy  # noqa: E402
 
 PIECES = 16_000
 # Dense, half precision with float32 sums, TFLOP/s, from NVIDIA's data sheets.

@@ -10,8 +10,8 @@ from reproduction.lm.heldout import HeldoutSettings
 from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.shards import build_shards
-from sagevocab.export import Card, WordSettings, export_greedy
-from sagevocab.text import write_lines
+from sagevocab.corpus.text import write_lines
+from sagevocab.huggingface.export import Card, WordSettings, export_greedy
 
 SUBJECTS = ["the cat", "a dog", "the old man", "my sister", "a bird", "the teacher"]
 VERBS = ["sees", "likes", "hears", "follows", "finds", "calls"]

@@ -10,7 +10,7 @@ import pandas as pd
 
 from reproduction.lm.tasks import Task
 from reproduction.parquet import write_parquet
-from sagevocab.state import write_json
+from sagevocab.files import write_json
 
 
 def write_score(

@@ -23,13 +23,13 @@ from typing import Any
 
 from make_environments import FOLDER, python_of
 
-from sagevocab import bpe
-from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.files import read_json, write_json, write_npz, write_text
+from sagevocab.initial.vocabulary import sentencepiece_models as bpe
 from sagevocab.pieces import prunable
-from sagevocab.sage import build_sage, settings_from
-from sagevocab.segment import Segmenter, make_segmenter
-from sagevocab.state import read_json, write_json, write_npz, write_text
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
 LINES, INITIAL_SIZE = 5000, 5000

@@ -6,23 +6,19 @@
     vocabulary.save("my-tokenizer")
     encoder = sagevocab.load("my-tokenizer")
 
-The engine, from the bottom up; each module knows only those above it:
+The rooms, from the bottom up; a room knows only those above it:
 
-    words       lines of text as word types and a sequence of their numbers
-    pieces      the entries of a vocabulary and the file that lists them
-    decoding    compiled: how a word type becomes tokens, with any part of a vocabulary
-    segment     a finished vocabulary's way to segment words
-    embeddings  E_T and E_C of Equation 1, by Word2Vec (`skipgram`, or gensim)
-    kernels     compiled: Equation 1's sums over lines, with and without each piece
-    loss        the loss of a piece: the sums of threads, readings of loss_t
-    sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
+    corpus        files and lines of text, as word types and a sequence of their numbers
+    segmentation  compiled: how a word type becomes pieces, with any part of a vocabulary
+    word2vec      E_T and E_C of Equation 1, by blocks or by gensim
+    pruning       Algorithm 3, the losses of pieces, and Equation 1's sums in compiled code
+    huggingface   tokenizers of `tokenizers` and `transformers`: read, pruned, written
+    initial       vocabularies to prune, trained by sentencepiece or on bytes, or read
+    evaluation    tokenizers measured on a text
 
 `reference` has Equation 1 and Algorithm 3 in plain Python with an example by hand: read it first.
-`decoding` and `kernels` call nothing compiled outside their own file. The other modules read what
-users give as text (`text`, `tables`, `inputs`), make initial vocabularies (`bpe`, `lossless`,
-`initial`), read tokenizers from elsewhere (`kinds`, `lists`, `hub`, `adapted`, `foreign`), say what
-a tokenizer is beside its pieces (`frames`, `notation`, `specials`), write folders (`export`),
-encode (`encoder`), name settings as users do (`names`), and tie the steps together (`training`).
+`training` ties the rooms together, `vocabulary` is what it gives, `settings` are checked by
+`validation`, `cli` is the command. `pieces` and `files` are under all.
 """
 
 from __future__ import annotations
@@ -31,8 +27,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sagevocab.comparison import compare as compare
-    from sagevocab.foreign import load as load
+    from sagevocab.evaluation.compare import compare as compare
+    from sagevocab.huggingface.load import load as load
     from sagevocab.training import train as train
     from sagevocab.vocabulary import SageVocabulary as SageVocabulary
 
@@ -42,8 +38,8 @@ __all__ = ["SageVocabulary", "__version__", "compare", "load", "train"]
 # By name, not by import: they come with all that they need only at first use.
 _MODULES = {
     "SageVocabulary": "vocabulary",
-    "compare": "comparison",
-    "load": "foreign",
+    "compare": "evaluation.compare",
+    "load": "huggingface.load",
     "train": "training",
 }
 

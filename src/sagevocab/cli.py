@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from sagevocab import __version__
+from sagevocab.corpus.lines import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.errors import UserError
-from sagevocab.fields import whole_number_hint
-from sagevocab.inputs import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
-from sagevocab.kinds import is_tokenizer, require_tokenizer
-from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
+from sagevocab.files import FULL_DISK, is_tokenizer
+from sagevocab.huggingface.detect import require_tokenizer
+from sagevocab.option_names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
 from sagevocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
-from sagevocab.state import FULL_DISK
+from sagevocab.validation import whole_number_hint
 
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -306,7 +306,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     _check_swapped("encode {} {}", arguments.tokenizer, arguments.files)
     out, files = _standard_output(), _files(arguments.files, arguments)
     require_tokenizer(Path(arguments.tokenizer))
-    from sagevocab.foreign import load
+    from sagevocab.huggingface.load import load
 
     lines = lines_of(files, arguments.encoding_errors, arguments.column, arguments.bad_text)
     encoder = load(arguments.tokenizer)
@@ -323,7 +323,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     out, files = _standard_output(), _files(arguments.text, arguments)
     for path in arguments.tokenizers:
         require_tokenizer(Path(path))
-    from sagevocab.comparison import compare, written
+    from sagevocab.evaluation.compare import compare, written
 
     given = ("normalization", "max_word_chars", "encoding_errors", "column", "bad_text")
     frame = compare(
@@ -338,7 +338,7 @@ def run_export(arguments: argparse.Namespace) -> None:
     The vocabulary is a list of pieces, a sentencepiece .model or a tokenizer folder.
     """
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
-    from sagevocab.foreign import convert
+    from sagevocab.huggingface.load import convert
 
     convert(arguments.vocabulary, arguments.output, words=words, force=arguments.force)
 

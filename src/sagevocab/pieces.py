@@ -6,20 +6,20 @@ are no pieces: they take the ids before the first piece.
 
 from __future__ import annotations
 
-import json
+import logging
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sagevocab.errors import UserError
-from sagevocab.state import write_text
+from sagevocab.files import write_text
 
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
+log = logging.getLogger(__name__)
+
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 FIRST_PIECE_ID = len(SPECIAL_TOKENS)
@@ -149,81 +149,6 @@ def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:
         ) from error
 
 
-# --- folders that this project wrote
-
-
-def read_description(folder: str | Path) -> dict[str, Any]:
-    """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
-
-    Raises:
-        UserError: there is no such file or entry.
-    """
-    path = Path(folder) / "tokenizer_config.json"
-    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
-        description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
-        if description["method"] in METHODS:
-            return description
-    raise UserError(
-        f"{path}: does not describe a vocabulary of this project, or is damaged; build or import "
-        "it first"
-    )
-
-
-def is_own_folder(folder: str | Path) -> bool:
-    """Return whether this project wrote the tokenizer in `folder`, and no other program since.
-
-    `save_pretrained` of `transformers` carries the entry `sagevocab` on and leaves `pieces.txt`
-    out: the tokens may be others now, so that is a folder of Hugging Face like any other.
-    """
-    path = Path(folder) / "tokenizer_config.json"
-    has_entry = path.is_file() and b'"sagevocab"' in path.read_bytes()
-    return has_entry and (Path(folder) / "pieces.txt").exists()
-
-
-def read_folder_pieces(folder: str | Path) -> list[str]:
-    """Read a folder's `pieces.txt`; in a folder of this project it must fit `tokenizer.json`.
-
-    Raises:
-        UserError: a file is missing or damaged, or one does not fit the other.
-    """
-    folder = Path(folder)
-    path = folder / "tokenizer.json"
-    pieces = read_pieces(folder / "pieces.txt")
-    if not is_own_folder(folder):
-        return pieces
-    description = read_description(folder)
-    try:
-        tokens = _tokens_of(json.loads(path.read_text(encoding="utf-8")), description)
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise UserError(f"{path}: is damaged or missing; build the vocabulary again") from error
-    external = description["method"] == "external"
-    fits = len(tokens) == len(pieces) if external else tokens == pieces
-    if not fits:
-        raise UserError(
-            f"{folder / 'pieces.txt'}: lists other pieces than the tokenizer.json beside it; "
-            "one of them is damaged, so build the vocabulary again"
-        )
-    return pieces
-
-
-def _tokens_of(spec: Mapping[str, Any], description: Mapping[str, Any]) -> list[str]:
-    """Return the tokens of a folder's `tokenizer.json` but the special ones, written as pieces.
-
-    Those of an external tokenizer stay in a notation of their own.
-    """
-    from sagevocab.notation import notation_of
-
-    vocabulary = spec["model"]["vocab"]
-    tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
-    if description["method"] == "external":
-        return tokens[FIRST_PIECE_ID:]
-    specials = {token["content"] for token in spec["added_tokens"]}
-    tokens = [token for token in tokens if token not in specials]
-    if description["normalization"] is not None:
-        return tokens
-    return list(map(notation_of(spec).piece, tokens))
-
-
 def piece_length(piece: str, count_word_start: bool = False) -> int:
     """Return the length of a piece in characters, with or without its `▁`.
 
@@ -232,3 +157,78 @@ def piece_length(piece: str, count_word_start: bool = False) -> int:
     piece = _BYTE.sub("?", piece)
     marked = piece.startswith(WORD_START) and not count_word_start
     return len(piece) - len(WORD_START) if marked else len(piece)
+
+
+# --- lists that people write, and that sentencepiece leaves beside a model
+
+_LISTED_SPECIALS = {*SPECIAL_TOKENS, "<unk>", "<s>", "</s>", "<pad>", "<mask>"}
+
+
+def listed_pieces(source: Path | Sequence[Any], key: str) -> list[str]:
+    """Return the pieces of a list, and after them the single characters that it lacks.
+
+    source: a file with one piece a line, or a list in Python.
+
+    Raises:
+        UserError: as `checked_pieces`.
+    """
+    if isinstance(source, Path):
+        return with_characters(read_list(source, key), source)
+    return with_characters(checked_pieces(source, key), "the list of pieces")
+
+
+def with_characters(pieces: list[str], name: str | Path) -> list[str]:
+    """Return the pieces of `name`, and after them the characters that greedy segmentation needs."""
+    added = missing_characters(pieces)
+    if added:
+        log.warning("%s: %d characters of its pieces are added as pieces", name, len(added))
+    return pieces + added
+
+
+def read_list(path: Path, key: str) -> list[str]:
+    """Read one piece a line; a score may follow after a tab, as in sentencepiece's .vocab files.
+
+    Empty lines and special tokens are left out.
+
+    Raises:
+        UserError: this is no such list, or a piece crosses a space or is there twice.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{key}: {path} is not UTF-8 text; give a list of pieces, a .model or a folder"
+        ) from error
+    pieces = (line.removesuffix("\r").split("\t")[0] for line in lines)
+    return checked_pieces(pieces, key, str(path))
+
+
+def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> list[str]:
+    """Return the pieces of a list; empty ones and special tokens are left out.
+
+    path: of the file that lists them, one a line; None for a list in Python.
+
+    Raises:
+        UserError: one is no text, crosses a space or is there twice, or there is none.
+    """
+    found: dict[str, int] = {}
+    name = path or "the list"
+    for number, piece in enumerate(pieces, start=1):
+        place = f"{key}: {path}:{number}" if path else f"{key}: item {number}"
+        if not isinstance(piece, str):
+            raise UserError(f"{place} of the list is no text; give strings")
+        if piece in {"", *_LISTED_SPECIALS}:
+            continue
+        if WORD_START in piece[1:] or " " in piece or "\n" in piece:
+            raise UserError(f"{place}: the piece {piece!r} crosses a space; take such pieces out")
+        if found.setdefault(piece, number) != number:
+            where = f"{'line' if path else 'item'} {found[piece]}"
+            raise UserError(f"{place}: {piece!r} is on {where} already; remove one of them")
+    if not found:
+        raise UserError(f"{key}: {name} holds no pieces; give a list with one on each line")
+    if not any(piece.startswith(WORD_START) for piece in found):
+        raise UserError(
+            f"{key}: no piece in {name} starts with {WORD_START}, which marks the start of words; "
+            "write the list so, or give the Hugging Face folder it is from"
+        )
+    return list(found)

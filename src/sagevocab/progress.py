@@ -25,7 +25,9 @@ Listener = Callable[[Progress], None]
 
 
 def log_progress(progress: Progress) -> None:
-    """Write progress to the log: the listener where no other is given."""
+    """Write progress to the log, by whole epochs: the listener where no other is given."""
+    if not float(progress.done).is_integer():
+        return
     done = f": {progress.done:g} of {progress.total}" if progress.total else ""
     log.info("%s%s", progress.stage, done)
 

@@ -11,8 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
+from sagevocab.corpus.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
 from sagevocab.errors import SettingError
-from sagevocab.fields import (
+from sagevocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.validation import (
     Count,
     CountOrAll,
     Flag,
@@ -23,8 +25,6 @@ from sagevocab.fields import (
     Size,
     settings,
 )
-from sagevocab.presets import DEFAULT_PRESET, PRESETS
-from sagevocab.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 DEFAULT_SEED = 1

@@ -19,27 +19,30 @@ from typing import Any
 import numpy as np
 
 from sagevocab import __version__
-from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
-from sagevocab.embeddings import require_trainer
+from sagevocab.corpus.coverage import unknown_characters, visible
+from sagevocab.corpus.lines import Text, Texts, describe_texts, lines_of
+from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
-from sagevocab.export import Card, check_output
-from sagevocab.frames import Frame, HubFrame, WordFrame
-from sagevocab.initial import (
+from sagevocab.files import fingerprint
+from sagevocab.huggingface.detect import name_of
+from sagevocab.huggingface.export import Card, check_output
+from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
+from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, special_tokens_of
+from sagevocab.initial.byte_bpe import lossless_frame
+from sagevocab.initial.sentencepiece_models import TooFewPiecesError, TooManyPiecesError
+from sagevocab.initial.vocabulary import (
     METHODS,
     InitialVocabulary,
     read_initial,
     train_initial,
     train_lossless,
 )
-from sagevocab.inputs import Text, Texts, describe_texts, lines_of
-from sagevocab.kinds import name_of
-from sagevocab.lossless import lossless_frame
-from sagevocab.names import PARAMETERS, assigned, errors_in_parameters
+from sagevocab.option_names import PARAMETERS, assigned, errors_in_parameters
 from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Listener, Progress, listener
-from sagevocab.sage import build_sage, check_sizes, initial_embeddings
-from sagevocab.segment import make_segmenter
+from sagevocab.pruning.sage import build_sage, check_sizes, initial_embeddings
+from sagevocab.segmentation.segmenter import make_segmenter
 from sagevocab.settings import (
     DEFAULT_SEED,
     GROWTH,
@@ -51,12 +54,9 @@ from sagevocab.settings import (
     check_pruning,
     settings_from,
 )
-from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
-from sagevocab.state import fingerprint
-from sagevocab.unknown import unknown_characters, visible
 from sagevocab.versions import package_versions
 from sagevocab.vocabulary import SageVocabulary
-from sagevocab.words import WordCorpus
+from sagevocab.word2vec.embeddings import require_trainer
 
 log = logging.getLogger(__name__)
 

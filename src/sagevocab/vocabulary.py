@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.embeddings import Embeddings
-from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
-from sagevocab.export import Card, check_output, disk_errors, export_greedy
-from sagevocab.frames import Frame
-from sagevocab.state import Columns, atomic_folder, write_json, write_json_lines
+from sagevocab.files import Columns, atomic_folder, write_json, write_json_lines
+from sagevocab.huggingface.encoder import Encoder
+from sagevocab.huggingface.export import Card, check_output, disk_errors, export_greedy
+from sagevocab.huggingface.pipelines import Frame
+from sagevocab.word2vec.embeddings import Embeddings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

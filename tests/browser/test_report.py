@@ -10,8 +10,10 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from sagevocab.segment import UNCOVERED, load_segmenter, read_description
-from sagevocab.words import Normalizer, split_words
+from sagevocab.corpus.words import Normalizer, split_words
+from sagevocab.huggingface.folders import read_description
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.segmentation.segmenter import UNCOVERED
 
 SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"

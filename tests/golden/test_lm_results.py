@@ -45,8 +45,8 @@ from reproduction.lm.training import (
     seed_torch,
     training_arguments,
 )
-from sagevocab.segment import load_segmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.huggingface.segmenter import load_segmenter
 
 STORED = Path(__file__).with_name("lm_results.json")
 SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})

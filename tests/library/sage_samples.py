@@ -6,9 +6,9 @@ import zlib
 
 import numpy as np
 
-from sagevocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.sage import SageSettings, build_sage
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.pruning.sage import SageSettings, build_sage
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings
 
 MERGES = [
     ("▁", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("▁a", "b"), ("ab", "c"), ("▁", "b"),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import oracle
-from sagevocab.loss import AblationLosses, Objective, lowest_first, make_decoder
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.pruning.loss import AblationLosses, Objective, lowest_first, make_decoder
 
 
 def corpus_of(*lines: str) -> WordCorpus:
@@ -63,7 +63,7 @@ import random, resource
 import numpy as np
 from itertools import product
 from pathlib import Path
-from sagevocab.loss import make_decoder
+from sagevocab.pruning.loss import make_decoder
 
 draw, letters = random.Random(1), "abcdefgh"
 pieces = ["".join(piece) for length in (1, 2, 3) for piece in product(letters, repeat=length)]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.kernels import sample_keys
-from sagevocab.loss import AblationLosses, Objective, make_decoder
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.pruning.kernels import sample_keys
+from sagevocab.pruning.loss import AblationLosses, Objective, make_decoder
 from sagevocab.settings import READINGS
-from sagevocab.words import WordCorpus
 
 SINGLE = ["▁", "a", "b", "c"]  # d occurs in the text and has no piece
 

@@ -11,10 +11,10 @@ import sentencepiece
 from transformers import AutoTokenizer
 
 import sagevocab
+from sagevocab.corpus.words import Normalizer
+from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.pieces import UNKNOWN_ID, WORD_START, is_single_character
-from sagevocab.segment import load_segmenter
 from sagevocab.training import SageVocabulary
-from sagevocab.words import Normalizer
 from scripts_text import SENTENCES, lines_in
 from vocabulary_samples import encode
 

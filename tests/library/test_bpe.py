@@ -10,19 +10,21 @@ import sentencepiece
 from gensim.test.utils import datapath
 from sentencepiece import sentencepiece_model_pb2
 
-from sagevocab.bpe import (
-    RESERVED_CHARACTER,
-    TrainingSettings,
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.errors import UserError
+from sagevocab.huggingface.sentencepiece import (
     merges_of_model,
     pieces_of_model,
     scores_of_model,
-    train_bpe,
-    train_unigram,
     write_model,
 )
-from sagevocab.errors import UserError
+from sagevocab.initial.sentencepiece_models import (
+    RESERVED_CHARACTER,
+    TrainingSettings,
+    train_bpe,
+    train_unigram,
+)
 from sagevocab.pieces import WORD_START
-from sagevocab.words import Normalizer, WordCorpus
 
 DEFAULTS = TrainingSettings(ascii=False)
 KEY = "vocabulary.initial_size"

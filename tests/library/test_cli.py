@@ -21,15 +21,16 @@ import pytest
 from transformers import AutoTokenizer
 
 import sagevocab
-from sagevocab.bpe import TrainingSettings, train_bpe, write_model
 from sagevocab.cli import main
-from sagevocab.comparison import MEASURES
-from sagevocab.embeddings import Embeddings
-from sagevocab.names import SECTIONS, option
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.evaluation.compare import MEASURES
+from sagevocab.huggingface.sentencepiece import write_model
+from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe
+from sagevocab.option_names import SECTIONS, option
 from sagevocab.pieces import read_pieces
 from sagevocab.progress import Progress
-from sagevocab.text import read_lines
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.word2vec.embeddings import Embeddings
 from scripts_text import SENTENCES, lines_in
 
 QUICK = ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "--threads", "1"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numba
 
-from sagevocab.compiling import provide_cache
+from sagevocab.numba_cache import provide_cache
 
 
 def test_where_no_folder_can_be_written_it_says_so(monkeypatch, caplog) -> None:

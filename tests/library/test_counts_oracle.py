@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab import counting
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
+from sagevocab.segmentation import counts as counting
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 ALPHABET = "abcß"
 LINES = st.lists(st.text(ALPHABET + " ", max_size=25), max_size=12)

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 
-from sagevocab import embeddings as module
-from sagevocab.counting import SegmentedCorpus
-from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
+from sagevocab.word2vec import gensim_trainer as module
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "zz", "z", "▁ab"]
 SETTINGS = Word2VecSettings(
@@ -75,9 +75,9 @@ def test_pieces_never_seen_get_small_seeded_vectors_in_both_matrices(corpus):
 
 SCRIPT = """
 import sys
-from sagevocab.embeddings import Word2VecSettings, train_embeddings
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.word2vec.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.segmentation.segmenter import GreedySegmenter
+from sagevocab.corpus.words import Normalizer, WordCorpus
 
 def main():
     corpus = WordCorpus.from_lines(["ab cab b", "c ba ab"] * 20, Normalizer())
@@ -89,7 +89,7 @@ def main():
 
 
 def test_another_process_with_another_hash_seed_makes_the_same_bytes():
-    library = str(Path(module.__file__).parents[1])
+    library = str(Path(module.__file__).parents[2])
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": library}
     command = [sys.executable, "-c", SCRIPT + "sys.stdout.buffer.write(main())"]

@@ -15,10 +15,17 @@ from transformers import AutoTokenizer, MegatronBertConfig
 
 import sagevocab
 from sagevocab.errors import UserError
-from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.foreign import convert, import_external
-from sagevocab.pieces import read_description, read_pieces
-from sagevocab.segment import load_segmenter
+from sagevocab.huggingface.export import (
+    Card,
+    WordSettings,
+    export_greedy,
+    export_merges,
+    export_unigram,
+)
+from sagevocab.huggingface.folders import read_description
+from sagevocab.huggingface.load import convert, import_external
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.pieces import read_pieces
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
 WORDS = WordSettings()
@@ -98,7 +105,7 @@ def test_tokenizer_beside_a_model(tmp_path):
 
 def test_same_bytes_with_another_hash_seed(tmp_path):
     program = (
-        "import sys; from sagevocab.export import *;"
+        "import sys; from sagevocab.huggingface.export import *;"
         "words, card = WordSettings(), Card('en', 'English', 'BPE', None, {'b': 1, 'a': 2});"
         "pieces = ['▁', *map(chr, range(97, 123)), 'zy', 'ab', 'qr'];"
         "export_greedy(sys.argv[1] + '/greedy', pieces, words, card);"
@@ -241,7 +248,7 @@ def test_the_check_at_the_start_lets_tokenizers_pass_and_imports_nothing_heavy(t
     (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
     names = ("folder", "folder/pieces.txt", "bert.json", "x.model", "older")
     program = (
-        "import sys; from sagevocab.kinds import check_external;"
+        "import sys; from sagevocab.huggingface.detect import check_external;"
         "[check_external(path, 'key') for path in sys.argv[1:]];"
         "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
     )

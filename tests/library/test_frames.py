@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.notation import Notation, Prefixed
+from sagevocab.huggingface.markers import Notation, Prefixed
 from sagevocab.pieces import prunable
 
 # --- notations, by hand

@@ -26,10 +26,10 @@ from transformers import AutoTokenizer
 import sagevocab
 from hub_samples import KINDS, fitted
 from sagevocab.errors import UserError
-from sagevocab.export import export_greedy
-from sagevocab.initial import InitialVocabulary, read_initial
+from sagevocab.huggingface.export import export_greedy
+from sagevocab.initial.vocabulary import InitialVocabulary, read_initial
 from sagevocab.pieces import prunable
-from sagevocab.segment import GreedySegmenter
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from scripts_text import SENTENCES, lines_in
 
 LINES = lines_in("czech", 200) + lines_in("greek", 60)

@@ -17,8 +17,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sagevocab.corpus.lines import lines_of
 from sagevocab.errors import UserError
-from sagevocab.inputs import lines_of
 
 # Neither is needed by the library, which takes what they hold.
 datasets = pytest.importorskip("datasets")

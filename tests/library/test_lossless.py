@@ -17,9 +17,9 @@ from transformers import AutoTokenizer
 
 import sagevocab
 from sagevocab.errors import UserError
-from sagevocab.lossless import lossless_frame
+from sagevocab.huggingface.special_tokens import BERT, special_tokens_of
+from sagevocab.initial.byte_bpe import lossless_frame
 from sagevocab.pieces import SPECIAL_TOKENS
-from sagevocab.specials import BERT, special_tokens_of
 from sagevocab.training import SageVocabulary
 from scripts_text import SENTENCES, lines_in
 
@@ -113,9 +113,11 @@ def test_the_initial_vocabulary_is_the_same_in_every_process(
     text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
     program = (
         "import sys; from pathlib import Path;"
-        "from sagevocab.initial import train_lossless; from sagevocab.lossless import *;"
-        "from sagevocab.settings import TrainingSettings; from sagevocab.specials import BERT;"
-        "from sagevocab.text import read_lines;"
+        "from sagevocab.initial.vocabulary import train_lossless;"
+        "from sagevocab.initial.byte_bpe import *;"
+        "from sagevocab.settings import TrainingSettings;"
+        "from sagevocab.huggingface.special_tokens import BERT;"
+        "from sagevocab.corpus.text import read_lines;"
         "text, frame = Path(sys.argv[1]), lossless_frame(BERT, 256);"
         "corpus = frame.corpus_of(read_lines(text));"
         "made = train_lossless(corpus, 700, TrainingSettings(), frame, 't');"

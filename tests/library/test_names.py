@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from sagevocab.names import SECTIONS, assigned, in_options, in_parameters, option, parameter
+from sagevocab.option_names import SECTIONS, assigned, in_options, in_parameters, option, parameter
 
 KEYS = [
     f"{section}.{field.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from sagevocab.presets import PRESETS, overrides, reading_settings
-from sagevocab.sage import SageSettings
+from sagevocab.pruning.sage import SageSettings
 
 
 def test_a_reading_is_its_preset_with_single_keys_overridden() -> None:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from sage_samples import PIECES, SINGLES, vectors_for
 from sagevocab import reference
-from sagevocab.embeddings import Word2VecSettings
-from sagevocab.sage import build_sage, settings_from
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.word2vec.embeddings import Word2VecSettings
 
 WORDS = st.text("abc", min_size=1, max_size=6)
 LINES = st.lists(st.lists(WORDS, min_size=1, max_size=5).map(" ".join), min_size=1, max_size=6)

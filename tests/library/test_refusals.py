@@ -18,17 +18,17 @@ from sentencepiece import sentencepiece_model_pb2
 
 import sagevocab
 from sagevocab.cli import main
-from sagevocab.embeddings import Embeddings
+from sagevocab.corpus.lines import lines_of
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.export import Card, WordSettings, export_greedy
-from sagevocab.foreign import convert, import_external
-from sagevocab.initial import read_initial
-from sagevocab.inputs import lines_of
-from sagevocab.kinds import check_external
+from sagevocab.huggingface.detect import check_external
+from sagevocab.huggingface.export import Card, WordSettings, export_greedy
+from sagevocab.huggingface.load import convert, import_external
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.special_tokens import read_special_tokens, special_tokens_of
+from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces, write_pieces
-from sagevocab.segment import load_segmenter
-from sagevocab.specials import read_special_tokens, special_tokens_of
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.word2vec.embeddings import Embeddings
 from scripts_text import lines_in
 
 LINES = lines_in("czech", 300)

@@ -9,12 +9,12 @@ import pytest
 
 import oracle
 from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_corpus, vectors_for
-from sagevocab.embeddings import Word2VecSettings
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.kernels import sample_keys
-from sagevocab.sage import SageSettings, build_sage, settings_from, take_rankings
+from sagevocab.pruning.kernels import sample_keys
+from sagevocab.pruning.sage import SageSettings, build_sage, settings_from, take_rankings
 from sagevocab.training import train
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.word2vec.embeddings import Word2VecSettings
 
 
 def rows_of(columns: dict[str, Any]) -> list[dict[str, Any]]:

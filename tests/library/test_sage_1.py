@@ -31,9 +31,9 @@ import pytest
 
 import oracle
 import released
-from sagevocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.sage import build_sage, settings_from
-from sagevocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
+from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings
 from vocabulary_samples import merges_of
 
 RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batch")

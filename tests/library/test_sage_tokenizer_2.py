@@ -25,8 +25,8 @@ import pytest
 
 import oracle
 import released
-from sagevocab.loss import AblationLosses, Objective, make_decoder
-from sagevocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
+from sagevocab.pruning.loss import AblationLosses, Objective, make_decoder
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "golden" / "sage_tokenizer_2.json").read_text(encoding="utf-8")

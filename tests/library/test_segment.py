@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
+from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
-from sagevocab.segment import UNCOVERED, GreedySegmenter, MergeSegmenter, load_segmenter
-from sagevocab.words import Normalizer
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.sentencepiece import merges_of_model, pieces_of_model, read_model
+from sagevocab.segmentation.segmenter import UNCOVERED, GreedySegmenter, MergeSegmenter
 from vocabulary_samples import encode
 
 LINES = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sagevocab.segment import MergeSegmenter
+from sagevocab.segmentation.segmenter import MergeSegmenter
 from vocabulary_samples import merges_of
 
 GOLDEN = json.loads(

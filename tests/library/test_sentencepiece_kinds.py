@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 
 import sagevocab
 from sagevocab.errors import UserError
-from sagevocab.foreign import convert
+from sagevocab.huggingface.load import convert
 from sagevocab.settings import WordSettings
 from scripts_text import lines_in
 

@@ -21,14 +21,15 @@ import numpy as np
 import pytest
 from numba import njit, types
 
-from sagevocab import embeddings, skipgram
-from sagevocab.counting import SegmentedCorpus
-from sagevocab.embeddings import train_embeddings
-from sagevocab.segment import GreedySegmenter
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.files import fingerprint
+from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.skipgram import BlockTrainer, Layout, schedule
-from sagevocab.state import fingerprint
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.word2vec import blocks as skipgram
+from sagevocab.word2vec import gensim_trainer
+from sagevocab.word2vec.blocks import BlockTrainer, Layout, schedule
+from sagevocab.word2vec.embeddings import train_embeddings
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
 
@@ -337,7 +338,7 @@ def test_every_pair_of_what_gensim_gets_is_listed_once(lines: str, corpus) -> No
     chunk = trainer._listed(0)
     listed = Counter(map(tuple, piece[chunk.dealt[: chunk.offsets[-1]]].tolist()))
     wanted = Counter()
-    for sentence in embeddings._Sentences(text):
+    for sentence in gensim_trainer._Sentences(text):
         for i, j in itertools.permutations(range(len(sentence)), 2):
             if abs(i - j) <= settings.window:
                 wanted[int(sentence[j]), int(sentence[i])] += 1

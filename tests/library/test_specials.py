@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from sagevocab.export import export_greedy
-from sagevocab.frames import WordFrame
-from sagevocab.initial import read_initial
+from sagevocab.huggingface.export import export_greedy
+from sagevocab.huggingface.pipelines import WordFrame
+from sagevocab.huggingface.special_tokens import BERT, KINDS, special_tokens_of
+from sagevocab.initial.vocabulary import read_initial
 from sagevocab.settings import WordSettings
-from sagevocab.specials import BERT, KINDS, special_tokens_of
 
 PIECES = ["▁", "a", "b", "▁a", "ab"]
 OWN = ["<pad>", "<unk>", "<s>", "</s>", "<mask>", "<user>"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.state import (
+from sagevocab.files import (
     atomic_path,
     fingerprint,
     read_npz,

@@ -13,12 +13,13 @@ from transformers import AutoTokenizer
 
 import oracle
 from hub_samples import KINDS
-from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.export import WordSettings, export_greedy
-from sagevocab.foreign import import_external
+from sagevocab.corpus.words import NORMALIZATIONS, Normalizer, split_words
+from sagevocab.huggingface.export import WordSettings, export_greedy
+from sagevocab.huggingface.load import import_external
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.sentencepiece import merges_of_model, pieces_of_model, read_model
 from sagevocab.pieces import SPECIAL_TOKENS, read_pieces
-from sagevocab.segment import MergeSegmenter, load_segmenter
-from sagevocab.words import NORMALIZATIONS, Normalizer, split_words
+from sagevocab.segmentation.segmenter import MergeSegmenter
 from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
 TRAINED = ["bpe", "sage", "merges", "unigram"]

@@ -14,14 +14,15 @@ import numpy as np
 import pytest
 
 import sagevocab
-from sagevocab.bpe import pieces_of_model, printable_ascii, train_sentencepiece
 from sagevocab.cli import main
+from sagevocab.corpus.coverage import unknown_characters
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
+from sagevocab.huggingface.sentencepiece import pieces_of_model
+from sagevocab.initial.sentencepiece_models import printable_ascii, train_sentencepiece
 from sagevocab.pieces import WORD_START
 from sagevocab.progress import Progress
 from sagevocab.settings import TrainingSettings
-from sagevocab.unknown import unknown_characters
-from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import lines_in
 
 LINES = lines_in("czech", 300)

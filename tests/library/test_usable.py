@@ -15,9 +15,9 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 import sagevocab
-from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
-from sagevocab.foreign import convert
+from sagevocab.huggingface.encoder import Encoder
+from sagevocab.huggingface.load import convert
 from sagevocab.settings import WordSettings
 from scripts_text import SENTENCES, lines_in
 

@@ -8,8 +8,8 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab import reading
-from sagevocab.words import (
+from sagevocab.corpus import reading
+from sagevocab.corpus.words import (
     NORMALIZATIONS,
     Normalizer,
     WordCorpus,

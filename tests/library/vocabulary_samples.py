@@ -9,20 +9,24 @@ import numpy as np
 from gensim.test.utils import datapath
 from sentencepiece import sentencepiece_model_pb2
 
-from sagevocab.bpe import (
-    TrainingSettings,
+from sagevocab.corpus.words import MAX_WORD_CHARS, Normalizer, WordCorpus, split_words
+from sagevocab.huggingface.export import (
+    Card,
+    WordSettings,
+    export_greedy,
+    export_merges,
+    export_unigram,
+)
+from sagevocab.huggingface.sentencepiece import (
     merges_of_model,
     pieces_of_model,
     read_model,
     scores_of_model,
-    train_bpe,
-    train_unigram,
     write_model,
 )
-from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
 from sagevocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, is_single_character
-from sagevocab.segment import UNCOVERED, Segmenter
-from sagevocab.words import MAX_WORD_CHARS, Normalizer, WordCorpus, split_words
+from sagevocab.segmentation.segmenter import UNCOVERED, Segmenter
 
 SIZE = 900
 CARD = Card(language="xx", language_name="Test", method="test")

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reproduction.analysis.counts import LineTotals
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.pieces import is_single_character
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 LINES = st.lists(st.text("abc ", min_size=1, max_size=20), max_size=8)
 # Without `c` in the alphabet of some vocabularies there are uncovered characters.

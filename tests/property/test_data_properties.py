@@ -11,7 +11,7 @@ from reproduction.data import dump
 from reproduction.data.corpus import choose_lines, clean_line, first_occurrences, split_sentences
 from reproduction.data.datasets import tags_to_iob2
 from reproduction.data.dump import plain_text
-from sagevocab.text import read_lines, write_lines
+from sagevocab.corpus.text import read_lines, write_lines
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=40)
 

@@ -28,16 +28,17 @@ from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
 from reproduction.retrievals import retrieved_files, sources_table
 from reproduction.run import Run
-from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram, write_model
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.export import export_greedy, export_merges, export_unigram
-from sagevocab.foreign import import_external, load
-from sagevocab.initial import read_initial
-from sagevocab.kinds import check_external
+from sagevocab.huggingface.detect import check_external
+from sagevocab.huggingface.export import export_greedy, export_merges, export_unigram
+from sagevocab.huggingface.load import import_external, load
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.sentencepiece import write_model
+from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
+from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces
-from sagevocab.segment import load_segmenter
 from sagevocab.settings import WordSettings
-from sagevocab.words import Normalizer, WordCorpus
 from vocabulary_samples import CARD, encode
 
 ROOT = Path(__file__).parents[2]

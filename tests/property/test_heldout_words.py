@@ -13,7 +13,7 @@ from lm_samples import PIECES, make_vocabulary
 from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
 from reproduction.lm.scoring import score_words
 from reproduction.lm.tokenizer import load_encoder
-from sagevocab.text import write_lines
+from sagevocab.corpus.text import write_lines
 
 LETTERS = [piece for piece in PIECES if len(piece) == 1]
 LINES = st.lists(st.text(string.ascii_letters + " .ж", max_size=30), max_size=6)

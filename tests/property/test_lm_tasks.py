@@ -19,7 +19,7 @@ from lm_samples import make_vocabulary
 from reproduction.lm.shards import build_shards
 from reproduction.lm.tasks import TRUNCATED, Task, encode
 from reproduction.lm.tokenizer import IGNORED, load_encoder
-from sagevocab.text import write_lines
+from sagevocab.corpus.text import write_lines
 
 MAX_WORD_CHARS = 12
 # What pieces cover, what they don't, what normalisation removes, and words longer than the limit.

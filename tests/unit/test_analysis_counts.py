@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from reproduction.analysis import counts
-from sagevocab import counting
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.segmentation import counts as counting
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
 # ▁ab | ▁ab c | ▁ b UNK   and   ▁ a

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reproduction.analysis import examples
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import split_words
+from sagevocab.corpus.words import split_words
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 RULE = examples.WordRule()
 

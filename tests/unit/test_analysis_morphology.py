@@ -6,9 +6,9 @@ import pytest
 
 from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
 from reproduction.data.packages import package_file
+from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 SEGMENTED = """walked\twalk @@ed\t100
 denied\tdeny @@ed\t100

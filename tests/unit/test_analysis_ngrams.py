@@ -18,9 +18,9 @@ from reproduction.analysis.ngrams import (
     piece_stream,
     probabilities,
 )
-from sagevocab.counting import SegmentedCorpus
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 A, B = 2, 3
 SYMBOLS = 10

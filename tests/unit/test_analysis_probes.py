@@ -22,8 +22,8 @@ from reproduction.analysis.probes import (
     windows,
 )
 from sagevocab.errors import UserError
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer
+from sagevocab.segmentation.segmenter import GreedySegmenter
+from sagevocab.corpus.words import Normalizer
 
 PIECES = ["▁good", "▁bad", "▁film", "▁", *"abdfgilmo"]
 WORDS = {"normalization": "nmt_nfkc", "max_word_chars": 256}

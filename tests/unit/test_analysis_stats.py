@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from reproduction.analysis import stats
-from sagevocab import measures
+from sagevocab.evaluation import measures
 
 
 def test_shannon_entropy_of_halves_and_quarters():

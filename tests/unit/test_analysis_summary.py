@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from reproduction.analysis.summary import sample_efficiency, summarise
-from sagevocab.counting import count_corpus
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
 # ▁ab | ▁ab c | ▁ b UNK   and   ▁ a

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from reproduction.analysis.vectors import train_vectors
-from sagevocab.segment import GreedySegmenter
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁a", "▁b", "▁c", "d", "never"]
 SETTINGS = Word2VecSettings(trainer="blocks", dimension=8, epochs=1)

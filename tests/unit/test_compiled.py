@@ -5,8 +5,13 @@ import importlib
 import pytest
 from numba.core.registry import CPUDispatcher
 
-MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting", "sagevocab.skipgram"]
-MODULES += ["sagevocab.reading", "reproduction.analysis.counts"]
+MODULES = [
+    "sagevocab.segmentation.decoder",
+    "sagevocab.pruning.kernels",
+    "sagevocab.segmentation.counts",
+    "sagevocab.word2vec.blocks",
+]
+MODULES += ["sagevocab.corpus.reading", "reproduction.analysis.counts"]
 OURS = ("sagev", "repro")
 
 

@@ -16,10 +16,10 @@ from reproduction.controls import (
     prune_lowest,
     prune_random,
 )
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import is_single_character
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁ab", "bc", "abc", "▁abc", "▁abcab"]
 LINES = ["abcab abc ab bc", "ab ab c", "abc abcab abcab"]

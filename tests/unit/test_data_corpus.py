@@ -16,8 +16,8 @@ from reproduction.data.corpus import (
     split_sentences,
 )
 from reproduction.data.packages import package_file
+from sagevocab.corpus.text import read_lines, write_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines, write_lines
 
 TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
 LINES = ["Birinci satır", "ikinci\u2028satır", "", "son"]

@@ -9,7 +9,7 @@ import pytest
 from reproduction.data.dump import MISSING_WORD, Article, plain_text, read_articles
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
-from sagevocab.text import read_lines
+from sagevocab.corpus.text import read_lines
 
 MEDIAWIKI = Form(key="k.source", format="mediawiki")
 

@@ -16,8 +16,8 @@ import pytest
 from reproduction.data import extract
 from reproduction.data.extract import ExtractionSettings, extract_lines, extract_sample
 from reproduction.data.files import Form
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines
 
 DUMP = Form(key="k.source", format="mediawiki")
 TEXT = Form(key="k.source", format="text")

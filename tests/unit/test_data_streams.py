@@ -26,8 +26,8 @@ from reproduction.data.streams import (
     draw_streams,
     read_index,
 )
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines
 
 SETTINGS = ExtractionSettings(language="en", seed=3)
 PAGES_A_STREAM = 4

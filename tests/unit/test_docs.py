@@ -13,7 +13,7 @@ import pytest
 import requests
 
 import sagevocab
-from sagevocab.comparison import MEASURES
+from sagevocab.evaluation.compare import MEASURES
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "docs"))

@@ -22,7 +22,7 @@ from reproduction.digests import PACKAGES
 from reproduction.job import job
 from reproduction.manifest import commits_of, git_commit, read_manifest
 from sagevocab.errors import UserError
-from sagevocab.state import file_digest
+from sagevocab.files import file_digest
 
 MANIFEST = Path("results/r/manifest.json")
 

@@ -24,8 +24,8 @@ from reproduction.lm import training
 from reproduction.lm.causal import build_model, rows_of, train_causal
 from reproduction.lm.settings import CausalSettings
 from reproduction.lm.training import seed_torch
-from sagevocab.segment import load_segmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.huggingface.segmenter import load_segmenter
 
 TINY = {"layers": 1, "hidden": 16, "heads": 2, "longest": 16, "lines": 120, "batch": 8}
 TINY |= {"learning_rate": 0.02, "validation_every": 0.5, "heldout_lines": 5}

@@ -9,7 +9,7 @@ from lm_samples import PIECES, make_shards, make_vocabulary, sentences
 from reproduction.lm.floors import measure_floors
 from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
 from reproduction.lm.tokenizer import load_encoder
-from sagevocab.text import write_lines
+from sagevocab.corpus.text import write_lines
 
 # "the" and "a" are one piece, "the dog" two words of one piece, "cats" is ▁cat and s.
 TEXT = ["the dog", "the cats", "a ж"]

@@ -19,9 +19,9 @@ from reproduction.lm.heldout import (
 )
 from reproduction.lm.scoring import score_words, summarise_words
 from reproduction.lm.tokenizer import load_encoder
+from sagevocab.corpus.text import write_lines
 from sagevocab.errors import UserError
-from sagevocab.state import write_npz
-from sagevocab.text import write_lines
+from sagevocab.files import write_npz
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 

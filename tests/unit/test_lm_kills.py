@@ -21,9 +21,9 @@ from reproduction.lm.finetune import finetune
 from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.lm.tasks import Task
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.segment import load_segmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.huggingface.segmenter import load_segmenter
 
 FORKS = multiprocessing.get_context("forkserver")
 # The server's search path is not pytest's, so it finds none of the modules of tests.

@@ -9,9 +9,9 @@ import pytest
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
 from reproduction.lm.shards import open_shard
 from reproduction.lm.tokenizer import load_encoder
+from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
-from sagevocab.segment import load_segmenter
-from sagevocab.words import Normalizer
+from sagevocab.huggingface.segmenter import load_segmenter
 from vocabulary_samples import encode
 
 

@@ -19,7 +19,7 @@ from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.torchrun import end_with_parent, pretrain_together
 from sagevocab.errors import UserError
-from sagevocab.state import write_json
+from sagevocab.files import write_json
 
 
 def test_two_processes_train_the_model_of_one(tmp_path):

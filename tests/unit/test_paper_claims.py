@@ -30,11 +30,11 @@ from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.measures import Measurement
 from reproduction.paper.statements import Statement, meets, read_claims, verdict_of
 from reproduction.parquet import write_parquet
-from sagevocab.counting import count_corpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from score_samples import answers, write_score
 
 SHARED = ["▁", "a", "b", "c", "g", "h", "i", "n", "o", "s", "▁a", "▁c", "in", "▁cat"]

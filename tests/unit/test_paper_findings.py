@@ -25,7 +25,7 @@ from reproduction.paper.findings import (
     without_gaps,
 )
 from reproduction.paper.table import read_csv
-from sagevocab.state import read_json
+from sagevocab.files import read_json
 
 TEMPLATE = TEMPLATE.with_name("findings.md.jinja")
 FOLDER = REFERENCE / "intrinsic"

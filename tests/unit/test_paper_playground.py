@@ -13,10 +13,11 @@ from py_mini_racer import MiniRacer
 
 from playground_samples import CHARACTERS, spoilt, turkish
 from reproduction.paper.playground import example_sentences, playground_data, replacements
+from sagevocab.corpus.words import NORMALIZATIONS, Normalizer, character_map
 from sagevocab.errors import UserError
-from sagevocab.export import export_greedy
-from sagevocab.segment import load_segmenter, read_description
-from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
+from sagevocab.huggingface.export import export_greedy
+from sagevocab.huggingface.folders import read_description
+from sagevocab.huggingface.segmenter import load_segmenter
 from scripts_text import SENTENCES
 from vocabulary_samples import CARD, TOKENIZERS, WORDS, encode, english, make_folders
 

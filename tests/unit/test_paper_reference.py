@@ -13,8 +13,8 @@ from reproduction.paper.reference import build_reference
 from reproduction.parquet import write_parquet
 from reproduction.run_report import reference_command
 from sagevocab.errors import UserError
+from sagevocab.files import read_json
 from sagevocab.pieces import write_pieces
-from sagevocab.state import read_json
 
 TEMPLATE = VALUES.parents[1] / "report/reference.md.jinja"
 RUN = {

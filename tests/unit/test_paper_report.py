@@ -20,7 +20,7 @@ from reproduction.paper.report import (
     differences,
 )
 from sagevocab.errors import UserError
-from sagevocab.export import Card, WordSettings, export_greedy
+from sagevocab.huggingface.export import Card, WordSettings, export_greedy
 
 VOID = {"meta", "input", "img", "br", "hr", "link"}
 

@@ -12,7 +12,7 @@ from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import build_findings
 from reproduction.run_report import texts
-from sagevocab.state import read_json
+from sagevocab.files import read_json
 
 FOLDER = REFERENCE / "intrinsic"
 CLAIMS = FOLDER / "frames/claims.parquet"

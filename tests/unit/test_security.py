@@ -17,8 +17,8 @@ from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.shards import open_shard
 from reproduction.lm.tasks import Task
 from sagevocab.errors import UserError
-from sagevocab.foreign import load
-from sagevocab.state import write_json
+from sagevocab.files import write_json
+from sagevocab.huggingface.load import load
 
 TASK = Task("sst2", "sequence", "accuracy", (0, 1))
 SMALL = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)

@@ -14,9 +14,9 @@ import pytest
 import reproduction
 import sagevocab
 from reproduction.wordpiece import train_wordpiece
+from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
-from sagevocab.words import Normalizer, WordCorpus
 from vocabulary_samples import english
 
 KEY = "vocabulary.final_size"
@@ -69,7 +69,7 @@ def test_wordpiece_is_the_same_in_every_process():
     program = (
         "import sys, json; sys.path[:0] = sys.argv[1:];"
         "from reproduction.wordpiece import train_wordpiece;"
-        "from sagevocab.words import Normalizer, WordCorpus;"
+        "from sagevocab.corpus.words import Normalizer, WordCorpus;"
         "lines = json.load(sys.stdin);"
         "corpus = WordCorpus.from_lines(lines, Normalizer());"
         "print(json.dumps(train_wordpiece(corpus, 1500, 0.9995, 'key')))"

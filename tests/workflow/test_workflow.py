@@ -13,8 +13,8 @@ import yaml
 
 from latex_checks import faults_in_print, widths_of
 from reproduction.redraw import redraw
-from sagevocab.pieces import read_description
-from sagevocab.state import file_digest
+from sagevocab.files import file_digest
+from sagevocab.huggingface.folders import read_description
 
 RESULTS = Path("results/tiny")
 
@@ -148,7 +148,7 @@ def test_an_edit_of_a_figure_and_of_the_language_models_trains_nothing(finished)
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
-    rules = planned_after_edit(finished, "src/sagevocab/loss.py")
+    rules = planned_after_edit(finished, "src/sagevocab/pruning/loss.py")
     assert {"build_sage", "figure_fertility", "pretrain_model"} <= rules
     assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
 
@@ -166,7 +166,7 @@ def test_equal_values_other_places_and_comments_plan_nothing(finished) -> None:
     same = {"gradient_clipping": 0, "checkpoint_minutes": 30, "adam_epsilon": 0.000001}
     config = {"lm": {"pretrain": same}, "download_dir": "elsewhere", "word2vec": {"alpha": 25e-3}}
     (finished.checkout / "same.yaml").write_text(yaml.safe_dump(config))
-    module = finished.checkout / "src/sagevocab/state.py"
+    module = finished.checkout / "src/sagevocab/files.py"
     text = module.read_text()
     try:
         module.write_text(f"# A word on it.\n{text}")

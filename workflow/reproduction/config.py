@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from reproduction.settings import STANZAS, Configuration
 from sagevocab.errors import SettingError, UserError
-from sagevocab.fields import first_problem
+from sagevocab.validation import first_problem
 
 # The loader in C is ten times as fast, and every job of a cluster reads the configuration.
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -17,11 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from sagevocab.decoding import Decoder, build_merges, build_trie
-from sagevocab.loss import count_tokens
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.files import Columns
 from sagevocab.pieces import check_singles, prunable
-from sagevocab.state import Columns
-from sagevocab.words import WordCorpus
+from sagevocab.pruning.loss import count_tokens
+from sagevocab.segmentation.decoder import Decoder, build_merges, build_trie
 
 # bool[pieces], those left -> float64[pieces]: the lowest go first.
 Scores = Callable[[np.ndarray], np.ndarray]

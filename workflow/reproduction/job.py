@@ -22,7 +22,7 @@ from typing import IO, Any
 from reproduction.manifest import add_entry
 from reproduction.resuming import remove_leftovers, try_lock
 from sagevocab.errors import UserError
-from sagevocab.state import (
+from sagevocab.files import (
     FULL_DISK,
     atomic_folder,
     atomic_path,

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab import versions
-from sagevocab.state import file_digest, fingerprint, read_json, write_json
+from sagevocab.files import file_digest, fingerprint, read_json, write_json
 
 # The packages whose versions can change the bytes of a result.
 PACKAGES = ("gensim", "matplotlib", "mwparserfromhell", "numba", "numpy", "pandas", "pyarrow")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sagevocab.errors import UserError
-from sagevocab.state import Columns, atomic_path
+from sagevocab.files import Columns, atomic_path
 
 if TYPE_CHECKING:
     import pandas as pd

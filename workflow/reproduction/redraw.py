@@ -18,7 +18,7 @@ from reproduction.artefacts.registry import RESOURCES, make, places
 from reproduction.paper.frames import REPORT, read_calls
 from reproduction.paper.report import build_report
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
+from sagevocab.files import read_json
 
 TEMPLATE = RESOURCES.parent / "report/report.html.jinja"
 

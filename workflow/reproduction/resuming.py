@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from sagevocab.errors import UserError
-from sagevocab.state import read_npz, write_npz, write_text
+from sagevocab.files import read_npz, write_npz, write_text
 
 if TYPE_CHECKING:
     import numpy as np

@@ -29,7 +29,7 @@ from reproduction.settings import (
     Task,
     Tokenizer,
 )
-from sagevocab.kinds import check_external
+from sagevocab.huggingface.detect import check_external
 
 Stanza = dict[str, Any]
 

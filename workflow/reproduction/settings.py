@@ -22,21 +22,6 @@ from reproduction.data.files import ENDINGS, FORMATS, format_of_name, local_file
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.errors import SettingError
-from sagevocab.fields import (
-    DUMP_DATE,
-    PACKAGED,
-    WIKIPEDIA,
-    Count,
-    Counts,
-    Flag,
-    InnerShare,
-    Name,
-    Names,
-    Natural,
-    Seed,
-    Seeds,
-    optional,
-)
 from sagevocab.presets import (
     DEFAULT_PRESET,
     PRESETS,
@@ -58,6 +43,21 @@ from sagevocab.settings import (
     Word2VecKeys,
     check_pruning,
     settings_from,
+)
+from sagevocab.validation import (
+    DUMP_DATE,
+    PACKAGED,
+    WIKIPEDIA,
+    Count,
+    Counts,
+    Flag,
+    InnerShare,
+    Name,
+    Names,
+    Natural,
+    Seed,
+    Seeds,
+    optional,
 )
 
 

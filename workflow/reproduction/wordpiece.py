@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.initial.sentencepiece_models import TooFewPiecesError, TooManyPiecesError
 from sagevocab.pieces import WORD_START
-from sagevocab.words import WordCorpus
 
 _WORDS_A_TEXT = 1000
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from reproduction.job import job
 from reproduction.parquet import write_columns
-from sagevocab.bpe import merges_of_model, read_model
-from sagevocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.export import WordSettings, export_greedy
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.export import WordSettings, export_greedy
+from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.sage import build_sage, settings_from
-from sagevocab.words import WordCorpus
+from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

@@ -5,10 +5,10 @@ from pathlib import Path
 from reproduction.analysis.counts import write_counts
 from reproduction.analysis.summary import summarise
 from reproduction.job import job
-from sagevocab.counting import count_corpus
-from sagevocab.segment import load_segmenter
-from sagevocab.state import write_json
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.files import write_json
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.segmentation.counts import count_corpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reproduction.job import job
-from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.export import WordSettings, export_greedy, export_merges
+from sagevocab.huggingface.export import WordSettings, export_greedy, export_merges
+from sagevocab.huggingface.sentencepiece import merges_of_model, pieces_of_model, read_model
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

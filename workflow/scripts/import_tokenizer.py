@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from reproduction.job import job
-from sagevocab.export import WordSettings
-from sagevocab.foreign import import_external
+from sagevocab.huggingface.export import WordSettings
+from sagevocab.huggingface.load import import_external
 
 with job(snakemake):
     params, folder = snakemake.params, Path(snakemake.output.pieces).parent

@@ -1,8 +1,8 @@
 """Adapter of rule index_words."""
 
 from reproduction.job import job
-from sagevocab.text import read_lines
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import Normalizer, WordCorpus
 
 with job(snakemake):
     corpus = WordCorpus.from_lines(

@@ -5,9 +5,9 @@ from pathlib import Path
 from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
 from reproduction.job import job
 from reproduction.parquet import write_parquet
-from sagevocab.segment import load_segmenter
-from sagevocab.state import write_json
-from sagevocab.words import Normalizer
+from sagevocab.corpus.words import Normalizer
+from sagevocab.files import write_json
+from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

@@ -5,9 +5,9 @@ from pathlib import Path
 from reproduction.analysis.ngrams import measure_ngrams
 from reproduction.job import job
 from reproduction.parquet import write_parquet
-from sagevocab.segment import load_segmenter
-from sagevocab.text import read_lines
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -2,11 +2,11 @@
 
 from reproduction.job import job
 from reproduction.parquet import read_parquet, write_columns
-from sagevocab.bpe import merges_of_model, read_model
-from sagevocab.embeddings import Embeddings
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.sage import settings_from, take_rankings
-from sagevocab.words import WordCorpus
+from sagevocab.pruning.sage import settings_from, take_rankings
+from sagevocab.word2vec.embeddings import Embeddings
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

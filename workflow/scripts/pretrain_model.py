@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from reproduction.job import job, lasting_imports
-from sagevocab.export import describe_source
+from sagevocab.huggingface.export import describe_source
 
 with lasting_imports():
     from reproduction.lm.gpus import reserve_gpus

@@ -5,10 +5,10 @@ from pathlib import Path
 from reproduction.controls import SCORES, prune_lowest, prune_random
 from reproduction.job import job
 from reproduction.parquet import write_columns
-from sagevocab.bpe import merges_of_model, read_model
-from sagevocab.export import WordSettings, export_greedy
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.export import WordSettings, export_greedy
+from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -3,16 +3,10 @@
 from pathlib import Path
 
 from reproduction.job import job
-from sagevocab.bpe import (
-    TrainingSettings,
-    pieces_of_model,
-    scores_of_model,
-    train_bpe,
-    train_unigram,
-    write_model,
-)
-from sagevocab.export import WordSettings, export_greedy, export_unigram
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.export import WordSettings, export_greedy, export_unigram
+from sagevocab.huggingface.sentencepiece import pieces_of_model, scores_of_model, write_model
+from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

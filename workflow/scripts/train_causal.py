@@ -8,9 +8,9 @@ with lasting_imports():
     from reproduction.lm.causal import train_causal
     from reproduction.lm.gpus import reserve_gpus
     from reproduction.lm.settings import CausalSettings
-    from sagevocab.segment import load_segmenter
-    from sagevocab.text import read_lines
-    from sagevocab.words import Normalizer, WordCorpus
+    from sagevocab.corpus.text import read_lines
+    from sagevocab.corpus.words import Normalizer, WordCorpus
+    from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params

@@ -1,12 +1,12 @@
 """Adapter of rule train_embeddings."""
 
 from reproduction.job import job
-from sagevocab.bpe import merges_of_model, read_model
-from sagevocab.embeddings import Word2VecSettings
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.sage import SageSettings, initial_embeddings
-from sagevocab.segment import GreedySegmenter, MergeSegmenter
-from sagevocab.words import WordCorpus
+from sagevocab.pruning.sage import SageSettings, initial_embeddings
+from sagevocab.segmentation.segmenter import GreedySegmenter, MergeSegmenter
+from sagevocab.word2vec.embeddings import Word2VecSettings
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from reproduction.analysis.vectors import train_vectors
 from reproduction.job import job
-from sagevocab.segment import load_segmenter
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.files import write_npz
+from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.state import write_npz
-from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from reproduction.job import job
 from reproduction.wordpiece import train_wordpiece
-from sagevocab.export import WordSettings, export_greedy
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.huggingface.export import WordSettings, export_greedy
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

@@ -1,9 +1,9 @@
 """Adapter of rule write_cards."""
 
 from reproduction.job import job
-from sagevocab.export import Card, model_card
+from sagevocab.files import write_text
+from sagevocab.huggingface.export import Card, model_card
 from sagevocab.pieces import read_pieces
-from sagevocab.state import write_text
 
 with job(snakemake):
     cards = snakemake.params.cards

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 from reproduction.parquet import read_parquet, write_parquet
-from sagevocab import counting
-from sagevocab.counting import Counts, SegmentedCorpus, count_line_tokens
+from sagevocab.segmentation import counts as counting
+from sagevocab.segmentation.counts import Counts, SegmentedCorpus, count_line_tokens
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, islice, pairwise
 
+from sagevocab.corpus.words import Normalizer, split_words
 from sagevocab.pieces import WORD_START, is_single_character
-from sagevocab.segment import GreedySegmenter, Segmenter
-from sagevocab.words import Normalizer, split_words
+from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 
 UNKNOWN = "[UNK]"
 FEWEST_WORDS, MOST_WORDS = 6, 16

@@ -18,11 +18,11 @@ import pandas as pd
 from reproduction.analysis.stats import ratio_interval
 from reproduction.data.conllu import read_conllu
 from reproduction.parquet import read_parquet
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import Normalizer, split_words
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
-from sagevocab.segment import Segmenter
-from sagevocab.text import read_lines
-from sagevocab.words import Normalizer, split_words
+from sagevocab.segmentation.segmenter import Segmenter
 
 log = logging.getLogger(__name__)
 

@@ -26,9 +26,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from sagevocab.counting import SegmentedCorpus
-from sagevocab.segment import Segmenter
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.segmenter import Segmenter
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from reproduction.analysis.metrics import class_scores, span_scores, value_score
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.segment import UNCOVERED, Segmenter
-from sagevocab.words import Normalizer, split_words
+from sagevocab.segmentation.segmenter import UNCOVERED, Segmenter
+from sagevocab.corpus.words import Normalizer, split_words
 
 log = logging.getLogger(__name__)
 

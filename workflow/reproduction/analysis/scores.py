@@ -33,7 +33,7 @@ from reproduction.analysis.stats import (
 )
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
+from sagevocab.files import read_json
 
 RESAMPLES = 10_000
 EXAMPLES = "examples"

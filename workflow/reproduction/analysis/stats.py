@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from sagevocab.measures import Numbers
+from sagevocab.evaluation.measures import Numbers
 
 # scipy.stats takes a second to import, and most jobs need none of it: functions import it.
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from reproduction.analysis.stats import ratio_interval
-from sagevocab.counting import Counts
-from sagevocab.measures import measure
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.evaluation.measures import measure
+from sagevocab.segmentation.counts import Counts
 
 
 def summarise(

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from sagevocab.embeddings import train_embeddings
-from sagevocab.segment import Segmenter
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.segmentation.segmenter import Segmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.words import WordCorpus
+from sagevocab.word2vec.embeddings import train_embeddings
 
 
 def train_vectors(

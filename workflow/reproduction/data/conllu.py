@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines
 
 _COLUMNS = 10
 _TEXT = "# text = "

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.data.packages import package_file
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines
 
 
 def read_places(path: str | Path) -> Iterator[dict[str, Any]]:

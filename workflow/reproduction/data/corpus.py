@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sagevocab.corpus.text import read_lines, write_lines
 from sagevocab.errors import UserError
-from sagevocab.text import read_lines, write_lines
 
 log = logging.getLogger(__name__)
 

@@ -21,10 +21,10 @@ from reproduction.data.conllu import read_conllu
 from reproduction.data.construct import read_places
 from reproduction.data.files import Form
 from reproduction.parquet import write_parquet
-from sagevocab import tables
+from sagevocab.corpus import tables
+from sagevocab.corpus.tables import column_texts, require_column
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.tables import column_texts, require_column
-from sagevocab.text import read_lines
 
 log = logging.getLogger(__name__)
 

@@ -29,9 +29,9 @@ import urllib3
 
 from reproduction.resuming import turn
 from sagevocab import __version__
-from sagevocab.compression import DAMAGE, open_bytes
+from sagevocab.corpus.compression import DAMAGE, open_bytes
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path
+from sagevocab.files import atomic_path
 
 log = logging.getLogger(__name__)
 

@@ -30,9 +30,9 @@ from reproduction.data.datasets import read_column
 from reproduction.data.dump import Article, plain_text, read_articles
 from reproduction.data.files import Form
 from reproduction.resuming import ResumableState, scratch_folder
+from sagevocab.corpus.text import write_lines
 from sagevocab.errors import UserError, tell
-from sagevocab.state import fingerprint
-from sagevocab.text import write_lines
+from sagevocab.files import fingerprint
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from sagevocab.tables import TABLE_ENDINGS, TABLES, file_ending
+from sagevocab.corpus.tables import TABLE_ENDINGS, TABLES, file_ending
 
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
 # What the ending of a file's name says of its format.

@@ -35,7 +35,7 @@ from reproduction.data.download import (
 )
 from reproduction.resuming import scratch_folder
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path
+from sagevocab.files import atomic_path
 
 if TYPE_CHECKING:
     from reproduction.data.sources import Hub, HubSet

@@ -22,10 +22,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
+from sagevocab.corpus.tables import TABLES
 from sagevocab.errors import SettingError, UserError
-from sagevocab.fields import Share, first_problem, optional
-from sagevocab.state import atomic_path, file_digest, write_json
-from sagevocab.tables import TABLES
+from sagevocab.files import atomic_path, file_digest, write_json
+from sagevocab.validation import Share, first_problem, optional
 
 if TYPE_CHECKING:
     from reproduction.data.streams import Sample

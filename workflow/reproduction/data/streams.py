@@ -29,9 +29,9 @@ from reproduction.data.download import (
 from reproduction.data.dump import Article, articles_in
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
 from reproduction.data.files import Form
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path
-from sagevocab.text import read_lines
+from sagevocab.files import atomic_path
 
 log = logging.getLogger(__name__)
 

@@ -39,9 +39,9 @@ from reproduction.lm.training import (
     training_arguments,
 )
 from reproduction.parquet import write_parquet
-from sagevocab.segment import Segmenter
-from sagevocab.state import fingerprint
-from sagevocab.words import WordCorpus
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.files import fingerprint
+from sagevocab.segmentation.segmenter import Segmenter
 
 log = logging.getLogger(__name__)
 

@@ -50,7 +50,7 @@ from reproduction.lm.training import (
 )
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import fingerprint, write_json
+from sagevocab.files import fingerprint, write_json
 
 log = logging.getLogger(__name__)
 

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.lm.heldout import open_heldout
-from sagevocab.text import read_lines
+from sagevocab.corpus.text import read_lines
 
 if TYPE_CHECKING:  # it loads transformers, which tables and figures do without
     from reproduction.lm.tokenizer import TextEncoder

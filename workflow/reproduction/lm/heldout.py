@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.state import read_npz, write_npz
-from sagevocab.text import read_lines
+from sagevocab.files import read_npz, write_npz
 
 if TYPE_CHECKING:  # it loads transformers, which tables and figures do without
     from reproduction.lm.tokenizer import TextEncoder

@@ -24,7 +24,7 @@ from transformers.models.roberta_prelayernorm import (
 
 from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.tokenizer import TextEncoder
-from sagevocab.state import write_json
+from sagevocab.files import write_json
 
 TOKENIZER_SETTINGS = "tokenizer_config.json"
 TOKENIZER_FILES = (

@@ -45,7 +45,7 @@ from reproduction.lm.training import (
 from reproduction.parquet import write_parquet
 from reproduction.resuming import remove_leftovers
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_folder, fingerprint, write_text
+from sagevocab.files import atomic_folder, fingerprint, write_text
 
 log = logging.getLogger(__name__)
 

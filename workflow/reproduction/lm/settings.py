@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sagevocab.errors import SettingError
-from sagevocab.fields import (
+from sagevocab.validation import (
     Count,
     Flag,
     InnerShare,

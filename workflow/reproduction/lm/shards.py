@@ -22,9 +22,9 @@ import numpy as np
 from reproduction.lm.heldout import FILE as HELDOUT
 from reproduction.lm.heldout import NOTHING, HeldoutSettings, write_heldout
 from reproduction.lm.tokenizer import TextEncoder, load_encoder
+from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, write_json
-from sagevocab.text import read_lines
+from sagevocab.files import atomic_path, write_json
 
 log = logging.getLogger(__name__)
 

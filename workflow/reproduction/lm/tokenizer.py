@@ -13,7 +13,7 @@ import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from sagevocab.errors import UserError
-from sagevocab.state import fingerprint
+from sagevocab.files import fingerprint
 
 IGNORED = -100  # PyTorch's label for "nothing to predict here"
 # What a masked language model needs, by the names that tokenizer_config.json uses.

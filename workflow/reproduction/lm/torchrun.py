@@ -19,7 +19,7 @@ from typing import Any
 from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import PretrainSettings
 from sagevocab.errors import UserError
-from sagevocab.state import read_json, write_json, write_text
+from sagevocab.files import read_json, write_json, write_text
 
 _CALL, _PLACE, _ERROR = "call.json", "place.json", "error.txt"
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>

@@ -43,7 +43,7 @@ from reproduction.paper.statements import (
     verdict_of,
 )
 from reproduction.parquet import write_parquet
-from sagevocab.state import write_json, write_text
+from sagevocab.files import write_json, write_text
 
 log = logging.getLogger(__name__)
 

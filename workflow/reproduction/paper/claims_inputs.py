@@ -24,10 +24,10 @@ from reproduction.analysis.vocabulary import read_rankings
 from reproduction.paper.curves import Curve, read_curve
 from reproduction.paper.measures import NotMeasurableError
 from reproduction.parquet import read_parquet
-from sagevocab import counting
+from sagevocab.corpus.words import WordCorpus
 from sagevocab.pieces import read_pieces
-from sagevocab.segment import GreedySegmenter
-from sagevocab.words import WordCorpus
+from sagevocab.segmentation import counts as counting
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 TRAIN = "train"
 

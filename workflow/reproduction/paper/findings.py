@@ -32,7 +32,7 @@ from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, controls_that_agree, origin_of, tally
 from reproduction.paper.templates import page_environment
-from sagevocab.state import write_text
+from sagevocab.files import write_text
 
 Row = Mapping[str, Any]
 

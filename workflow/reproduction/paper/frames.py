@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.state import read_json, write_text
+from sagevocab.files import read_json, write_text
 
 Calls = dict[str, dict[str, Any]]
 # The path of a file, or paths in lists and mappings, as the function takes what is read from them.

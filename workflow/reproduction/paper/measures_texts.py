@@ -45,7 +45,7 @@ from reproduction.paper.measures import (
     measure,
 )
 from sagevocab.pieces import WORD_START, is_single_character, piece_length
-from sagevocab.segment import GreedySegmenter
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 T = TypeVar("T")
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from sagevocab.pieces import read_description, read_folder_pieces
-from sagevocab.text import read_lines
+from sagevocab.corpus.text import read_lines
+from sagevocab.huggingface.folders import read_description, read_folder_pieces
 
 METHODS = {
     "greedy": "greedy longest match",

@@ -32,8 +32,8 @@ from reproduction.paper.tally import count_verdicts
 from reproduction.paper.templates import page_environment
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
+from sagevocab.files import atomic_folder, file_digest, read_json, write_text
 from sagevocab.pieces import read_pieces
-from sagevocab.state import atomic_folder, file_digest, read_json, write_text
 
 log = logging.getLogger(__name__)
 

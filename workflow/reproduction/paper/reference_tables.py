@@ -15,7 +15,7 @@ from reproduction.paper.released_program import table_released_program
 from reproduction.paper.statements import read_headlines
 from reproduction.paper.table import Table, write_csv
 from reproduction.paper.two_runs import pair_claims, read_counted_claims, two_runs_markdown
-from sagevocab.state import read_json, write_text
+from sagevocab.files import read_json, write_text
 
 _CLAIMS = "intrinsic/frames/claims.parquet"
 # Table -> name and claims of the runs that it compares.

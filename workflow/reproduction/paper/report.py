@@ -46,7 +46,7 @@ from reproduction.paper.tally import count_verdicts
 from reproduction.paper.templates import page_environment
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.state import write_text
+from sagevocab.files import write_text
 
 log = logging.getLogger(__name__)
 

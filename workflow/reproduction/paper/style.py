@@ -23,7 +23,7 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
 from reproduction.paper.formats import Files
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path
+from sagevocab.files import atomic_path
 
 # It logs every table of a font that it embeds in a PDF.
 logging.getLogger("fontTools").setLevel(logging.WARNING)

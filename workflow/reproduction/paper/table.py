@@ -16,7 +16,7 @@ from reproduction.analysis.examples import Segmentation
 from reproduction.paper.formats import Files, is_number, rounded
 from reproduction.paper.latex import Head, latex_table
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, write_text
+from sagevocab.files import atomic_path, write_text
 
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")

@@ -20,9 +20,9 @@ from reproduction.paper.inputs import of_language, require_comparison
 from reproduction.paper.notes import sources_note
 from reproduction.paper.table import Cells, Table
 from reproduction.parquet import read_parquet
+from sagevocab.corpus.text import read_lines
 from sagevocab.pieces import WORD_START, read_pieces
-from sagevocab.segment import GreedySegmenter, Segmenter
-from sagevocab.text import read_lines
+from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 
 EXAMPLES = 3
 PAPER = "paper"

@@ -13,7 +13,7 @@ import pandas as pd
 
 from reproduction.paper.formats import Files, Row, Show, decimal, plus_minus
 from reproduction.paper.table import Cells, Table
-from sagevocab.state import read_json
+from sagevocab.files import read_json
 
 Summary = Mapping[str, Any]
 # group of columns, column, field of the data, how it is printed

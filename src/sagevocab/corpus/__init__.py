@@ -1,0 +1,1 @@
+"""Text: files, lines and the words in them."""

@@ -1,0 +1,1 @@
+"""Tokenizers measured on a text."""

@@ -1,0 +1,198 @@
+"""Several tokenizers on one text: the table of intrinsic measures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from sagevocab.corpus.lines import Texts, describe_texts, files_of, lines_of
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.errors import UserError
+from sagevocab.evaluation.measures import measure
+from sagevocab.files import is_tokenizer
+from sagevocab.huggingface.detect import name_of
+from sagevocab.huggingface.load import as_own_folder
+from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.option_names import errors_in_parameters
+from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.segmenter import Segmenter
+from sagevocab.settings import WordSettings
+
+# Measure: what it says. Those with a name of their own in a summary are taken from there.
+MEASURES = {
+    "pieces": "pieces in the vocabulary, without special tokens",
+    "tokens": "tokens of the text",
+    "tokens_per_word": "subword fertility",
+    "whole_word_share": "words kept whole",
+    "bytes_per_token": "bytes of UTF-8 in a token: compression",
+    "characters_per_token": "characters in a token",
+    "unknown_share": "tokens that are unknown characters",
+    "pieces_seen": "pieces that occur in the text",
+    "vocabulary_use": "pieces that occur / pieces",
+    "type_token_ratio": "pieces that occur / tokens",
+    "shannon_efficiency": "entropy of the pieces / its largest value",
+    "renyi_efficiency": "Rényi entropy of order 2.5 / its largest value",
+    "word_initial_share": "tokens that open a word",
+    "mean_token_length": "characters in a token, by occurrences",
+    "mean_piece_length": "characters in a piece of the vocabulary",
+    "shared_with_first": "pieces that are the first tokenizer's too",
+}
+
+
+class Comparison(list[dict[str, Any]]):
+    """A row a tokenizer: its name under `tokenizer`, and each of `MEASURES`.
+
+    `pandas.DataFrame` takes it as it is.
+    """
+
+    def __str__(self) -> str:
+        """Return the table for people."""
+        return written(self, "table")
+
+
+def compare(
+    tokenizers: Sequence[Any],
+    texts: Texts,
+    *,
+    column: str | None = None,
+    normalization: str = "nmt_nfkc",
+    max_word_chars: int = 256,
+    encoding_errors: str = "strict",
+    bad_text: str = "refuse",
+) -> Comparison:
+    """Measure tokenizers on the same text.
+
+    tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
+    pieces (files or Python lists), what `train` and `load` return, tokenizers of `transformers` or
+    `tokenizers`. texts, column, encoding_errors, bad_text: as in `train`. The text is normalised
+    and split into words once for all. Letters of bytes count as the text that they stand for.
+
+    Raises:
+        UserError: a tokenizer or the text cannot be read.
+    """
+    with errors_in_parameters():
+        _check_order(tokenizers, texts)
+        words = WordSettings(normalization, max_word_chars)
+        lines = lines_of(texts, encoding_errors, column, bad_text)
+        loaded = [_load(source, words) for source in tokenizers]
+        corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
+        corpus.require_words(describe_texts(texts))
+        measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
+        return Comparison(
+            {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
+            for name, values in zip(_names(tokenizers), measured, strict=True)
+        )
+
+
+def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
+    """Refuse what is no list of tokenizers, and text and tokenizers swapped."""
+    if isinstance(tokenizers, str | PathLike) or not isinstance(tokenizers, Sequence):
+        raise UserError(
+            f"tokenizers: {str(tokenizers)!r:.60} is no list; give a list of tokenizers, then the "
+            "text: compare(['my-tokenizer'], 'text.txt')"
+        )
+    for text in files_of(texts) or ():
+        if is_tokenizer(Path(text)):
+            raise UserError(
+                f"texts: {text} is a tokenizer; give the tokenizers, then the text: "
+                f"compare([{text!r}], 'text.txt')"
+            )
+    if not tokenizers:
+        raise UserError("tokenizers: the list is empty; give one or more")
+
+
+def _load(source: Any, words: WordSettings) -> Segmenter:
+    with as_own_folder(source, words) as folder:
+        return load_segmenter(folder)
+
+
+def _names(sources: Sequence[Any]) -> list[str]:
+    """Name tokenizers by the last part of their names, or the whole if two have the same.
+
+    Objects that have the same name are numbered.
+    """
+    whole = [name_of(source) for source in sources]
+    short = [Path(name).resolve().name for name in whole]
+    names = [one if short.count(one) == 1 else all_ for one, all_ in zip(short, whole, strict=True)]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+        for at, name in enumerate(names)
+    ]
+
+
+def _measured(corpus: WordCorpus, segmenter: Segmenter, first: Segmenter) -> dict[str, float]:
+    counts = count_corpus(corpus, segmenter, windows=())
+    summary = measure(corpus, counts)
+    tokens = summary["tokens"]
+    return {
+        **summary,
+        "pieces": summary["vocabulary"],
+        "tokens_per_word": tokens / summary["words"],
+        "bytes_per_token": summary["bytes"] / tokens if tokens else 0.0,
+        "characters_per_token": summary["characters"] / tokens if tokens else 0.0,
+        "shared_with_first": len(set(segmenter.pieces) & set(first.pieces)),
+    }
+
+
+# --- as text
+
+_WHOLE = ("pieces", "tokens", "pieces_seen", "shared_with_first")
+
+
+def written(comparison: Comparison, form: str) -> str:
+    """Write the table: `table` and `markdown` for people, `csv` with every digit, `json` with ten.
+
+    Raises:
+        UserError: there is no such form.
+    """
+    writers = {"csv": _csv, "json": _json, "table": _aligned, "markdown": _markdown}
+    if form not in writers:
+        raise UserError(f"format: {form!r} is unknown; choose table, csv, json or markdown")
+    return writers[form](comparison)
+
+
+def _csv(comparison: Comparison) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["tokenizer", *MEASURES], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(comparison)
+    return text.getvalue().removesuffix("\n")
+
+
+def _json(comparison: Comparison) -> str:
+    rows = [
+        {key: round(value, 10) if isinstance(value, float) else value for key, value in row.items()}
+        for row in comparison
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cells(comparison: Comparison) -> list[list[str]]:
+    """Return a row a measure, with a column a tokenizer."""
+    names = [row["tokenizer"] for row in comparison]
+    return [["", *names], *([name, *_figures(name, comparison)] for name in MEASURES)]
+
+
+def _figures(name: str, comparison: Comparison) -> list[str]:
+    return [f"{row[name]:,}" if name in _WHOLE else f"{row[name]:.4f}" for row in comparison]
+
+
+def _markdown(comparison: Comparison) -> str:
+    rows = _cells(comparison)
+    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([lines[0], "|---|" + "---:|" * (len(rows[0]) - 1), *lines[1:]])
+
+
+def _aligned(comparison: Comparison) -> str:
+    rows = _cells(comparison)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *rest in rows:
+        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
+        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Tokenizers as `tokenizers` and `transformers` have them."""

@@ -1,0 +1,112 @@
+"""What kind of tokenizer there is at a path, and what it is called.
+
+Nothing heavy is imported, so that a dry run can call `check_external`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from sagevocab.errors import UserError
+from sagevocab.files import holds_hub_tokenizer, path_text
+from sagevocab.pieces import HUB_NAME, NO_MODEL, read_list
+
+_HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
+_FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
+_FIRST_BYTE = b"\n"  # of a sentencepiece model: protobuf's tag of the first piece
+_TO_GIVE = "give a Hugging Face folder, a sentencepiece .model or a list of pieces"
+
+
+def kind_of(path: Path) -> str:
+    """Return what kind of tokenizer a path names: hub, model or list."""
+    if path.is_dir() or path.suffix == ".json":
+        return "hub"
+    return "model" if path.suffix == ".model" else "list"
+
+
+def require_tokenizer(path: Path, key: str = "tokenizer") -> None:
+    """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
+
+    Raises:
+        UserError: there is neither file nor folder.
+    """
+    if not path.exists():
+        raise UserError(f"{key}: {path} does not exist; {_TO_GIVE}; {missing_advice(path)}")
+
+
+def missing_advice(path: str | Path) -> str:
+    """Say what to do about a tokenizer that is not there."""
+    name = str(path)
+    if not HUB_NAME.fullmatch(name) or Path(name).suffix in _FILE_ENDINGS:
+        return "check the path"
+    return (
+        "check the path; a tokenizer of the hub is downloaded first: hf download "
+        f"{name} --local-dir {name.rpartition('/')[2]}"
+    )
+
+
+def tokenizer_json(path: Path, key: str) -> Path | None:
+    """Return the `tokenizer.json` at a path; None for an older folder, which has none.
+
+    Raises:
+        UserError: there is no tokenizer of Hugging Face.
+    """
+    file = path / "tokenizer.json" if path.is_dir() else path
+    if file.exists():
+        return file
+    if not holds_hub_tokenizer(path):
+        raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
+    return None
+
+
+def check_external(path: str | Path, key: str) -> None:
+    """Refuse what is clearly no tokenizer, cheaply: it reads a file and no more.
+
+    path, key: as of `foreign.import_external`, which checks all the rest.
+
+    Raises:
+        UserError: there is nothing at `path`, or it is no tokenizer.
+    """
+    path = Path(path)
+    checks = {"hub": _check_hub, "model": _check_model, "list": read_list}
+    require_tokenizer(path, key)
+    try:
+        checks[kind_of(path)](path, key)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{key}: {path} is no tokenizer or cannot be read ({error}); {_TO_GIVE}"
+        ) from error
+
+
+def _check_hub(path: Path, key: str) -> None:
+    if file := tokenizer_json(path, key):
+        kind = json.loads(file.read_text(encoding="utf-8"))["model"].get("type", "BPE")
+        if kind not in _HUB_MODELS:
+            raise UserError(f"{key}: tokenizers of type {kind} cannot be imported")
+
+
+def _check_model(path: Path, key: str) -> None:
+    if not path.read_bytes().startswith(_FIRST_BYTE):
+        raise UserError(f"{key}: {path} {NO_MODEL}")
+
+
+# --- what it is called
+
+
+def path_of(source: Any) -> str | os.PathLike | None:
+    """Return where a tokenizer is: the path that it is, or knows; None for an object without."""
+    path = getattr(source, "path", source)
+    return path if isinstance(path, str | os.PathLike) else None
+
+
+def name_of(source: Any) -> str:
+    """Return what a tokenizer is called: its path, the name that it knows, or its class."""
+    path = path_of(source)
+    if path is not None:
+        return path_text(os.fspath(path))
+    if isinstance(source, list | tuple):
+        return "a list of pieces"
+    return str(getattr(source, "name_or_path", "") or type(source).__name__)

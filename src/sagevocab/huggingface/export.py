@@ -1,0 +1,251 @@
+"""Vocabularies as Hugging Face folders that `AutoTokenizer.from_pretrained` loads.
+
+A folder holds `tokenizer.json`, `tokenizer_config.json` (whose entry `sagevocab` says how this
+library segments with it), `pieces.txt` and a model card, `README.md`. The tokenizers give the ids
+of this library's segmenters; what they have in common is their frame (`frames`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from tokenizers import Tokenizer, models
+
+from sagevocab.errors import UserError
+from sagevocab.files import write_json, write_text
+from sagevocab.huggingface.pipelines import Frame, WordFrame, split_uncovered
+from sagevocab.pieces import UNKNOWN_ID, write_pieces
+from sagevocab.settings import WordSettings
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a model card says besides the pieces.
+
+    language: code. language_name, method: in words. source: description of the training corpus as
+    `data.sources` writes it; None if the vocabulary was not trained here. settings: what else
+    made it, by name.
+    """
+
+    language: str
+    language_name: str
+    method: str
+    source: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- folders
+
+
+def export_greedy(
+    folder: str | Path,
+    pieces: Sequence[str],
+    words: WordSettings | Frame,
+    card: Card | None = None,
+) -> None:
+    """Write a vocabulary that is segmented by greedy longest match (paper, Section 3).
+
+    words: how text becomes words, with BERT's special tokens; or any other frame.
+
+    Raises:
+        ValueError: a character of a piece, or `▁`, is no piece; greedy matching has no floor then.
+    """
+    frame = words if isinstance(words, Frame) else WordFrame(words)
+    write_folder(folder, frame.tokenizer(pieces), pieces, "greedy", frame, card)
+
+
+def export_merges(
+    folder: str | Path,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]],
+    words: WordSettings,
+    card: Card | None = None,
+) -> None:
+    """Write a vocabulary that is segmented by its byte-pair merges, given by rank."""
+    frame = WordFrame(words)
+    model = models.BPE(
+        vocab=frame.numbered(pieces), merges=list(merges), unk_token=frame.unknown, fuse_unk=False
+    )
+    write_folder(folder, frame.around(model, []), pieces, "merges", frame, card)
+
+
+def export_unigram(
+    folder: str | Path,
+    pieces: Sequence[str],
+    scores: Sequence[float],
+    words: WordSettings,
+    card: Card | None = None,
+) -> None:
+    """Write a vocabulary that is segmented into its likeliest pieces, given log probabilities.
+
+    Special tokens get one so low that the model never chooses them. Characters without a piece are
+    split off, so that each becomes an `[UNK]` of its own.
+    """
+    frame = WordFrame(words)
+    tokens = frame.tokens(pieces)
+    specials = len(tokens) - len(pieces)
+    entries = zip(tokens, [unlikely(scores)] * specials + list(scores), strict=True)
+    model = models.Unigram(list(entries), unk_id=UNKNOWN_ID, byte_fallback=False)
+    tokenizer = frame.around(model, [split_uncovered(pieces)])
+    write_folder(folder, tokenizer, pieces, "unigram", frame, card)
+
+
+def unlikely(scores: Iterable[float]) -> float:
+    """Return a log probability so low that a model with these never chooses its piece."""
+    return 10 * min(scores) - 100
+
+
+def write_folder(
+    folder: str | Path,
+    tokenizer: Tokenizer,
+    pieces: Sequence[str],
+    method: str,
+    frame: Frame,
+    card: Card | None,
+) -> None:
+    """Write a tokenizer's folder.
+
+    method: how `segment.load_segmenter` segments; `external` for a tokenizer from elsewhere, which
+    has a normalisation and a word splitting of its own. card: None writes no model card.
+    """
+    folder, external = Path(folder), method == "external"
+    configuration = {
+        **frame.configuration(),
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "sagevocab": {
+            "method": method,
+            "normalization": None if external else frame.normalization,
+            "max_word_chars": None if external else frame.max_word_chars,
+        },
+    }
+    write_pieces(folder / "pieces.txt", pieces)
+    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_json(folder / "tokenizer_config.json", configuration)
+    if card is not None:
+        write_text(folder / "README.md", model_card(card, pieces, frame))
+
+
+def check_output(folder: str | Path, force: bool) -> None:
+    """Refuse a folder that a vocabulary cannot be written to.
+
+    Raises:
+        UserError: it is a file, or its place cannot be written; or it exists and is not a
+            tokenizer's, or `force` is not given.
+    """
+    folder = Path(folder)
+    _check_place(folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder}: is a file; give the name of a new folder")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / "tokenizer_config.json").exists():
+        raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
+    if not force:
+        raise UserError(
+            f"{folder}: already exists; give another output=, or force=True to replace it"
+        )
+
+
+def _check_place(folder: Path) -> None:
+    """Refuse a folder that cannot be made, before hours of training and not after them."""
+    place = next(parent for parent in folder.resolve().parents if parent.exists())
+    if not place.is_dir():
+        raise UserError(f"{folder}: cannot be written ({place} is a file); give another place")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise UserError(
+            f"{folder}: cannot be written (no permission for {place}); give another place"
+        )
+
+
+@contextmanager
+def disk_errors(place: str | Path) -> Iterator[None]:
+    """Raise a UserError for what keeps `place` from being written: no permission, no space, ..."""
+    try:
+        yield
+    except BrokenPipeError:  # of the program that reads what we print
+        raise
+    except OSError as error:
+        where = error.filename or place
+        raise UserError(
+            f"{where}: cannot be written ({error.strerror or error}); make room or give another "
+            f"place ({place} is left as it was)"
+        ) from error
+
+
+# --- model cards
+
+
+def model_card(card: Card, pieces: Sequence[str], frame: Frame | None = None) -> str:
+    """Return the README of a vocabulary's folder, with the front matter that model hubs read.
+
+    frame: of the tokenizer; one with BERT's special tokens if left out.
+    """
+    frame = frame or WordFrame(WordSettings())
+    specials, of_words = frame.special_tokens, isinstance(frame, WordFrame)
+    rows = {
+        "Language": f"{card.language_name} (`{card.language}`)",
+        "Method": card.method,
+        "Pieces": f"{len(pieces):,}" + f", ids from {len(specials)}" * of_words,
+        "Special tokens": _listed(specials, ", ids from 0" * of_words),
+        "Training corpus": describe_source(card.source),
+        **{name: str(value) for name, value in card.settings.items()},
+    }
+    table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
+    return f"""---
+language: {card.language}
+library_name: transformers
+tags: [tokenizer, subword]
+---
+
+# {_cell(card.language_name)} subword vocabulary: {card.method}
+
+| | |
+|---|---|
+{table}
+
+```python
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
+tokenizer.tokenize("...")
+```
+
+`▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order,
+without the special tokens. {_unknown_note(frame.unknown)}
+"""
+
+
+def _listed(specials: Sequence[str], note: str) -> str:
+    return ", ".join(f"`{token}`" for token in specials) + note if specials else "none"
+
+
+def _unknown_note(unknown: str | None) -> str:
+    if unknown is None:
+        return "No text is unknown: pieces are written in letters of bytes."
+    return f"A character without a piece becomes one `{unknown}`."
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def describe_source(source: Mapping[str, Any] | None) -> str:
+    """Say in words what a corpus was made of.
+
+    source: a resolved source of `data.sources`: kind, name, and what its data set is.
+    """
+    if source is None:
+        return "not trained here"
+    kind, name = source["kind"], source["name"]
+    if kind == "path":
+        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
+        listed = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
+        return "; ".join(filter(None, [source.get("title"), source.get("licence"), listed]))
+    parts = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
+    return "; ".join(part for part in parts if part)

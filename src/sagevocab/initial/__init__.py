@@ -1,0 +1,1 @@
+"""Vocabularies to prune: trained on text, or what one already has."""

@@ -1,0 +1,197 @@
+"""The vocabulary that SaGe prunes: trained by sentencepiece, or what one already has."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sagevocab.corpus.words import MAX_WORD_CHARS, WordCorpus
+from sagevocab.errors import SettingError, UserError
+from sagevocab.files import holds_hub_tokenizer
+from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
+from sagevocab.huggingface.folders import is_own_folder, read_description, read_folder_pieces
+from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
+from sagevocab.huggingface.pretrained import hub_parts, merges_of, read_hub
+from sagevocab.huggingface.sentencepiece import (
+    Model,
+    is_bpe,
+    merges_of_model,
+    open_model,
+    pieces_of_model,
+    special_tokens_of_model,
+)
+from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, read_special_tokens
+from sagevocab.initial.byte_bpe import train_bytes
+from sagevocab.initial.sentencepiece_models import train_sentencepiece
+from sagevocab.pieces import listed_pieces, tokens_by_id, with_characters
+from sagevocab.settings import TrainingSettings, WordSettings
+
+METHODS = ("bpe", "unigram")
+_SIZES = ("initial_size", "vocab_size")  # arguments of `training.train`
+_KEYS = {"key": _SIZES[0], "size_keys": _SIZES}  # as what makes a vocabulary takes them
+
+
+@dataclass(frozen=True)
+class InitialVocabulary:
+    """A vocabulary to prune.
+
+    merges: by rank; None where there are none. frame: all the rest of its tokenizer.
+    """
+
+    pieces: list[str]
+    merges: list[tuple[str, str]] | None
+    frame: Frame
+
+
+def train_initial(
+    method: str,
+    corpus: WordCorpus,
+    size: int,
+    settings: TrainingSettings,
+    frame: Frame,
+    name: str,
+) -> InitialVocabulary:
+    """Train sentencepiece's BPE or UnigramLM on a corpus.
+
+    name: of the text, for messages.
+
+    Raises:
+        UserError: the text allows no vocabulary of this size.
+    """
+    model = train_sentencepiece(method, corpus, size, settings, name=name, **_KEYS)
+    merges = merges_of_model(model) if method == "bpe" else None
+    return InitialVocabulary(pieces_of_model(model), merges, frame)
+
+
+def train_lossless(
+    corpus: WordCorpus,
+    size: int,
+    settings: TrainingSettings,
+    frame: HubFrame,
+    name: str,
+) -> InitialVocabulary:
+    """Train byte-level BPE on a corpus.
+
+    settings: only the longest piece counts. frame: of `lossless.lossless_frame`, without pieces.
+    name: as of `train_initial`.
+
+    Raises:
+        UserError: the text allows no vocabulary of this size.
+    """
+    longest = settings.max_piece_length
+    trained = train_bytes(corpus, size, frame, longest, name=name, **_KEYS)
+    frame = frame.with_tokens(tokens_by_id(trained))
+    model = json.loads(trained.to_str())["model"]
+    return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
+
+
+def read_initial(
+    source: Any, words: Mapping[str, Any] = {}, specials: SpecialTokens | None = None
+) -> InitialVocabulary:
+    """Read a vocabulary to prune.
+
+    source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of words),
+        a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this library, a Hugging
+        Face folder or `tokenizer.json`, a tokenizer of `transformers` or of `tokenizers`. A folder
+        of this library keeps its normalisation and special tokens, and has merges if a
+        `sentencepiece.model` of the same pieces is in it. A `.model` keeps its normalisation and
+        special tokens, Hugging Face's keep all but their model.
+    words: those of `WordSettings` that the user sets, where the source leaves them open. specials:
+        those of the source, or BERT's, if left out.
+
+    Raises:
+        UserError: it is none of these, or brings itself what is set.
+    """
+    if not isinstance(source, str | os.PathLike):
+        read = _read_list if isinstance(source, Sequence) else _read_hub
+        return read(source, words, specials)
+    path = Path(source)
+    if not path.exists():
+        raise UserError(
+            f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
+            "of pieces, a sentencepiece .model, a tokenizer.json or a folder with a pieces.txt; "
+            + missing_advice(path)
+        )
+    if path.is_dir():
+        return _read_folder(path, words, specials)
+    read = {"hub": _read_hub, "model": _read_model, "list": _read_list}[kind_of(path)]
+    return read(path, words, specials)
+
+
+def _refuse(words: Mapping[str, Any], names: Sequence[str], source: Any) -> None:
+    """Refuse settings of words that a source brings itself."""
+    for name in names:
+        if name in words:
+            reason = f"{name_of(source)} brings its own; leave it out"
+            raise SettingError(f"vocabulary.{name}", reason)
+
+
+def _read_list(
+    source: Path | Sequence[Any], words: Mapping[str, Any], specials: SpecialTokens | None
+) -> InitialVocabulary:
+    pieces = listed_pieces(source, "initial")
+    return InitialVocabulary(pieces, None, WordFrame(WordSettings(**words), specials or BERT))
+
+
+def _read_hub(
+    source: Any, words: Mapping[str, Any], specials: SpecialTokens | None
+) -> InitialVocabulary:
+    if specials is not None:
+        raise UserError(
+            f"special_tokens: {name_of(source)} brings its own, with what goes around a text and "
+            "the longest one; leave special_tokens=, template= and model_max_length= out"
+        )
+    tokenizer, configuration = hub_parts(source, "initial")
+    key = f"initial: {name_of(source)}"
+    cut_at = words.get("max_word_chars", MAX_WORD_CHARS)
+    frame, merges = read_hub(tokenizer, configuration, key, cut_at)
+    # Words whose parts have a prefix are not cut.
+    own = ("normalization", *["max_word_chars"] * bool(frame.notation.prefix))
+    _refuse(words, own, source)
+    return InitialVocabulary(frame.pieces, merges, frame)
+
+
+def _read_folder(
+    folder: Path, words: Mapping[str, Any], specials: SpecialTokens | None
+) -> InitialVocabulary:
+    """Read a folder: of this library, with a list of pieces, or of Hugging Face."""
+    if is_own_folder(folder):
+        read_folder_pieces(folder)  # refuses a damaged one
+        description = read_description(folder)
+        if description["normalization"] is None:
+            return _read_hub(folder, words, specials)
+        _refuse(words, ("normalization", "max_word_chars"), folder)
+        words = {name: description[name] for name in ("normalization", "max_word_chars")}
+        specials = specials or read_special_tokens(folder)
+    elif not (folder / "pieces.txt").exists():
+        if holds_hub_tokenizer(folder):
+            return _read_hub(folder, words, specials)
+        raise UserError(
+            f"initial: {folder} holds no pieces.txt and no tokenizer.json; give a folder with one, "
+            "a list of pieces or a sentencepiece .model"
+        )
+    listed = _read_list(folder / "pieces.txt", words, specials)
+    if (folder / "sentencepiece.model").exists():
+        model, _ = open_model(folder / "sentencepiece.model", "initial")
+        if pieces_of_model(model) == listed.pieces:
+            return replace(listed, merges=_merges(model))
+    return listed
+
+
+def _read_model(
+    path: Path, words: Mapping[str, Any], specials: SpecialTokens | None
+) -> InitialVocabulary:
+    """Read a sentencepiece model; its control symbols are special tokens."""
+    model, rule = open_model(path, "initial")
+    _refuse(words, ("normalization",), path)
+    own = special_tokens_of_model(model)
+    frame = WordFrame(WordSettings(rule, **words), specials or own)
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
+
+
+def _merges(model: Model) -> list[tuple[str, str]] | None:
+    return merges_of_model(model) if is_bpe(model) else None

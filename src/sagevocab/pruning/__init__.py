@@ -1,0 +1,1 @@
+"""SaGe: Algorithm 3, the ablation losses and their compiled sums."""

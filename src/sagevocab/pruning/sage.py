@@ -1,0 +1,347 @@
+"""SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
+
+    until V has `final_size` pieces:
+        every l * m batches: train the embeddings E_T, E_C anew
+        every m batches:     rank all pieces by loss_t; the M lowest are the candidates
+        else:                update the candidates' losses
+        prune the k candidates of lowest loss
+
+k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablation` takes loss_t.
+
+With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
+candidates which are the first token of a line (a line that counts for their loss) go behind all
+others, each group in the order of the ranking. Which ones these are is looked up before every
+batch, in the current segmentation. The released SaGe 1.0 does in effect the same: it re-encodes a
+line with the candidates as the whole vocabulary and skips each occurrence whose left context this
+changes. At the start of a line there is no left context; the difference there is large, all others
+are 0.
+
+With an m of 0 pieces are ranked once, and this ranking is kept. The loss `tokens_per_line` is a
+count that needs no vectors (`loss.TokensPerLine`).
+
+With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
+whose words are permuted. Nothing else changes, so the difference is what contexts do.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sagevocab.corpus.words import WordCorpus
+from sagevocab.errors import UserError
+from sagevocab.files import Columns
+from sagevocab.pieces import check_singles, prunable
+from sagevocab.progress import Listener, Progress, log_progress
+from sagevocab.pruning.loss import (
+    AblationLosses,
+    Losses,
+    Objective,
+    TokensPerLine,
+    lowest_first,
+    make_decoder,
+)
+from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
+from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
+from sagevocab.settings import settings_from as settings_from
+from sagevocab.word2vec.embeddings import Embeddings, train_embeddings
+
+log = logging.getLogger(__name__)
+
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Listener], Embeddings]
+
+
+@dataclass(frozen=True)
+class SageResult:
+    """A SaGe vocabulary.
+
+    pieces: those left, in their initial order.
+    ablations: columns with a row per pruned piece, in order of pruning: iteration (batch, from 0),
+        order (from 0 over all batches), piece, loss (as ranked), occurrences and lines (of the
+        token, when the loss was taken). loss is float64, the other numbers are int64.
+    embeddings: of the last training, for the vocabulary of that time.
+    """
+
+    pieces: list[str]
+    ablations: Columns
+    embeddings: Embeddings
+
+
+def build_sage(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings | None,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+    *,
+    train: Trainer = train_embeddings,
+    progress: Listener = log_progress,
+) -> SageResult:
+    """Prune `pieces` to `settings.final_size`.
+
+    corpus: the text as it is, whatever `settings.contexts` says. merges: of the initial vocabulary
+    by rank, for the decoder `merges`. embeddings: of `pieces`, from `initial_embeddings`, used from
+    batch 0 on; contexts `zero` needs none. word2vec: for retraining. train: makes embeddings when
+    they are due again.
+    progress: called after each batch, and while embeddings are trained.
+
+    Raises:
+        UserError: the corpus, the sizes or the settings do not go together.
+    """
+    embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
+    _check(corpus, pieces, embeddings, settings)
+    corpus = _with_contexts(corpus, settings)
+    losses = _make_losses(corpus, pieces, merges, settings)
+    pruning = _Pruning(pieces, merges, losses, embeddings, settings)
+    while (left := pruning.size - settings.final_size) > 0:
+        if pruning.retraining_is_due():
+            trained = train(corpus, pruning.segmenter(), word2vec, progress)
+            pruning.use_embeddings(trained)
+        pruning.prune(min(settings.prune_batch, left))
+        done = len(pieces) - pruning.size
+        progress(Progress("pruning", done, len(pieces) - settings.final_size))
+    return pruning.result()
+
+
+def initial_embeddings(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+    progress: Listener = log_progress,
+) -> Embeddings:
+    """Return the embeddings of the segmenter's pieces that `settings.contexts` asks for.
+
+    The arguments are those of `train_embeddings`; `zero` needs no Word2Vec.
+
+    Raises:
+        UserError: the corpus shows no piece at all.
+    """
+    if settings.contexts == "zero":
+        return Embeddings.zero(segmenter.pieces, word2vec.dimension)
+    corpus = _with_contexts(corpus, settings)
+    return train_embeddings(corpus, segmenter, word2vec, progress)
+
+
+def _with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
+    """Return the text that embeddings are trained and losses taken on."""
+    return corpus.shuffled(settings.seed) if settings.contexts == "shuffled" else corpus
+
+
+def _start(
+    embeddings: Embeddings | None, pieces: Sequence[str], settings: SageSettings, dimension: int
+) -> Embeddings:
+    """Return the embeddings that pruning starts from; contexts `zero` takes none but zeros."""
+    if settings.contexts == "zero":
+        return Embeddings.zero(pieces, dimension)
+    if embeddings is None:
+        raise ValueError("embeddings may be left out with contexts zero alone")
+    return embeddings
+
+
+def take_rankings(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings | None,
+    ablations: Columns,
+    settings: SageSettings,
+    *,
+    every: int,
+) -> Columns:
+    """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
+
+    For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
+    ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
+    embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
+    vocabulary only. Returns columns: iteration, piece, loss; pieces in their initial order.
+
+    Raises:
+        UserError: the embeddings or the record are of another vocabulary.
+    """
+    embeddings = _start(embeddings, pieces, settings, dimension=1)
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
+    if not len(ablations["piece"]) or not set(ablations["piece"]) <= set(pieces):
+        raise UserError("ablations: are of another vocabulary; take those of this pruning")
+    last = int(max(ablations["iteration"]))
+    pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
+    left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
+    rankings: Columns = {"iteration": [], "piece": [], "loss": []}
+    corpus = _with_contexts(corpus, settings)
+    losses = _make_losses(corpus, pieces, merges, settings)
+    _use_embeddings(losses, embeddings, pieces, settings)
+    for iteration in range(0, last + 1, every):
+        alive = left_until >= iteration
+        wanted = alive & _prunable(pieces)
+        rankings["iteration"] += [iteration] * int(wanted.sum())
+        rankings["piece"] += [pieces[number] for number in np.flatnonzero(wanted)]
+        rankings["loss"] += losses.losses(alive, wanted).loss[wanted].tolist()
+        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    return rankings
+
+
+def _make_losses(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    settings: SageSettings,
+) -> AblationLosses | TokensPerLine:
+    decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+    if settings.counts:
+        return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
+    lines = None if settings.loss_lines == "all" else settings.loss_lines
+    objective = Objective(settings.window, settings.loss, lines, settings.seed)
+    return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
+
+
+def _use_embeddings(
+    losses: AblationLosses | TokensPerLine,
+    embeddings: Embeddings,
+    pieces: Sequence[str],
+    settings: SageSettings,
+) -> None:
+    """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    rows = [numbers[piece] for piece in embeddings.pieces]
+    shape = 2, len(pieces), embeddings.target.shape[1]
+    target, context = np.zeros(shape, dtype=np.float32)
+    target[rows], context[rows] = embeddings.target, embeddings.context
+    losses.use_embeddings(target, target if settings.context_matrix == "shared" else context)
+
+
+def _prunable(pieces: Sequence[str]) -> np.ndarray:
+    return np.array(prunable(pieces))
+
+
+def _check(
+    corpus: WordCorpus, pieces: Sequence[str], embeddings: Embeddings, settings: SageSettings
+) -> None:
+    if not corpus.n_lines:
+        raise UserError("corpus: holds no word; use a corpus with text")
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; train them for the initial one")
+    check_sizes(pieces, settings)
+
+
+def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
+    """Refuse settings that do not go with the initial vocabulary `pieces`.
+
+    Raises:
+        UserError: the final size is above the initial one or below the number of single
+            characters, or the candidates run out.
+    """
+    check_singles(pieces, settings.final_size)
+    check_pruning(len(pieces), settings)
+
+
+_ROW = np.dtype(
+    [
+        ("iteration", np.int64),  # in which the piece was pruned
+        ("number", np.int64),
+        ("loss", np.float64),
+        ("occurrences", np.int64),
+        ("lines", np.int64),
+    ]
+)
+
+
+class _Pruning:
+    """A vocabulary on its way down. Pieces go by their number in the initial vocabulary."""
+
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        merges: Sequence[tuple[str, str]] | None,
+        losses: AblationLosses | TokensPerLine,
+        embeddings: Embeddings,
+        settings: SageSettings,
+    ) -> None:
+        self._pieces, self._merges, self._settings = list(pieces), merges, settings
+        self._losses = losses
+        self._alive, self._prunable = np.ones(len(pieces), dtype=bool), _prunable(pieces)
+        self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
+        self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
+        self.iteration = 0
+        self._trained_at = 0
+        self._set_embeddings(embeddings)
+
+    @property
+    def size(self) -> int:
+        """Number of pieces left."""
+        return int(self._alive.sum())
+
+    def retraining_is_due(self) -> bool:
+        """Return whether embeddings are to be trained before the next batch."""
+        settings = self._settings
+        period = settings.retrain_every * settings.rerank_every
+        if not settings.retrain or settings.contexts == "zero" or not period:
+            return False
+        return self.iteration % period == 0 and self.iteration != self._trained_at
+
+    def segmenter(self) -> Segmenter:
+        """Return the decoder of this run for the pieces left."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        return make_segmenter(self._settings.decoder, left, self._merges, self._pieces)
+
+    def use_embeddings(self, embeddings: Embeddings) -> None:
+        """Take embeddings trained for the pieces left."""
+        self._trained_at = self.iteration
+        self._set_embeddings(embeddings)
+
+    def _set_embeddings(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+        _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
+
+    def prune(self, count: int) -> None:
+        """Rank or update, and take the `count` lowest candidates away."""
+        pruned = self._rank()[:count]
+        pruned["iteration"] = self.iteration
+        self._pruned = np.append(self._pruned, pruned)
+        self._alive[pruned["number"]] = False
+        self._candidates = self._candidates[self._alive[self._candidates["number"]]]
+        self.iteration += 1
+
+    def _rank(self) -> np.ndarray:
+        """Return the candidates in the order in which they are to go."""
+        settings = self._settings
+        if settings.ranks_before(self.iteration):
+            ranked = self._lowest(np.flatnonzero(self._alive & self._prunable))
+            # Without another ranking the candidates have to last to the end.
+            self._candidates = ranked[: settings.candidates] if settings.rerank_every else ranked
+        elif settings.push_back_line_start:
+            numbers = self._candidates["number"]
+            opening = self._losses_of(numbers).opening
+            return self._candidates[np.argsort(opening[numbers] > 0, kind="stable")]
+        elif settings.rerank_every:
+            self._candidates = self._lowest(self._candidates["number"])
+        return self._candidates.copy()
+
+    def _lowest(self, numbers: np.ndarray) -> np.ndarray:
+        """Take the losses of pieces; return a row for each, the lowest loss first."""
+        losses = self._losses_of(numbers)
+        rows = np.zeros(len(numbers), dtype=_ROW)
+        rows["number"] = lowest_first(losses.loss, numbers)
+        for name in ("loss", "occurrences", "lines"):
+            rows[name] = getattr(losses, name)[rows["number"]]
+        return rows
+
+    def _losses_of(self, numbers: np.ndarray) -> Losses:
+        wanted = np.zeros(len(self._pieces), dtype=bool)
+        wanted[numbers] = True
+        return self._losses.losses(self._alive, wanted)
+
+    def result(self) -> SageResult:
+        """Return the pieces left, the record of the others, and the embeddings last trained."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        ablations = {
+            "iteration": self._pruned["iteration"],
+            "order": np.arange(len(self._pruned)),
+            "piece": [self._pieces[number] for number in self._pruned["number"]],
+            **{name: self._pruned[name] for name in ("loss", "occurrences", "lines")},
+        }
+        return SageResult(left, ablations, self._embeddings)

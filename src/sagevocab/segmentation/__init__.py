@@ -1,0 +1,1 @@
+"""How words become pieces, with any part of a vocabulary."""

@@ -1,0 +1,1 @@
+"""Embeddings of pieces: the trainer by blocks, or gensim's."""
