@@ -25,7 +25,8 @@ from make_environments import FOLDER, python_of
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.files import read_json, write_json, write_npz, write_text
-from sagevocab.initial.vocabulary import sentencepiece_models as bpe
+from sagevocab.huggingface import sentencepiece
+from sagevocab.initial.sentencepiece_models import train_bpe
 from sagevocab.pieces import prunable
 from sagevocab.pruning.sage import build_sage, settings_from
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
@@ -82,11 +83,11 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
         folder = Path(name)
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
         corpus = WordCorpus.from_lines(lines, Normalizer())
-        training = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
-        model = bpe.train_bpe(corpus, INITIAL_SIZE, training, "INITIAL_SIZE")
-        bpe.write_model(folder / "bpe.model", model)
-        model = bpe.read_model(folder / "bpe.model")
-        pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
+        training = sentencepiece.TrainingSettings(character_coverage=1.0, ascii=False)
+        model = train_bpe(corpus, INITIAL_SIZE, training, "INITIAL_SIZE")
+        sentencepiece.write_model(folder / "sentencepiece.model", model)
+        model = sentencepiece.read_model(folder / "sentencepiece.model")
+        pieces, merges = sentencepiece.pieces_of_model(model), sentencepiece.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
         by_counts = settings_from("counts", final_size=settings["final_size"])
         counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
@@ -106,7 +107,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 folder,
                 checkout=arguments.checkout,
                 lines=folder / "lines.txt",
-                model=folder / "bpe.model",
+                model=folder / "sentencepiece.model",
                 embeddings=folder / "embeddings.npz",
                 **options,
             )

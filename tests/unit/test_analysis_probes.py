@@ -21,9 +21,9 @@ from reproduction.analysis.probes import (
     probe_task,
     windows,
 )
+from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
 from sagevocab.segmentation.segmenter import GreedySegmenter
-from sagevocab.corpus.words import Normalizer
 
 PIECES = ["▁good", "▁bad", "▁film", "▁", *"abdfgilmo"]
 WORDS = {"normalization": "nmt_nfkc", "max_word_chars": 256}

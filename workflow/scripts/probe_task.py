@@ -5,8 +5,8 @@ from pathlib import Path
 from reproduction.analysis.probes import probe_task, read_rows
 from reproduction.job import job
 from reproduction.parquet import write_parquet
-from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.files import read_npz
+from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -22,9 +22,9 @@ from scipy import sparse
 from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.parquet import read_parquet
+from sagevocab.corpus.words import Normalizer, split_words
 from sagevocab.errors import UserError
 from sagevocab.segmentation.segmenter import UNCOVERED, Segmenter
-from sagevocab.corpus.words import Normalizer, split_words
 
 log = logging.getLogger(__name__)
 
