@@ -125,10 +125,7 @@ def test_a_stream_of_a_dump(data: bytes) -> None:
 def test_the_index_of_a_dump(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index").write_bytes(data)
     with one_line_at_most():
-        try:
-            spans = read_index(tmp_path / "index")
-        except ValueError:  # the whole dump is read then
-            return
+        spans = read_index(tmp_path / "index")
         assert all(start < end for start, end in spans)
 
 

@@ -112,14 +112,11 @@ class _Verified(Source):
     """A file of which the catalogue may know size and checksum."""
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
-    sha1: Annotated[str, Field(pattern="^[0-9a-f]{40}$")] | None = optional("40 hex digits")
-    md5: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = optional("32 hex digits")
     bytes: int | None = None
 
     @property
     def _checksums(self) -> dict[str, str]:
-        known = {"sha256": self.sha256, "sha1": self.sha1, "md5": self.md5}
-        return {name: digest for name, digest in known.items() if digest}
+        return {"sha256": self.sha256} if self.sha256 else {}
 
     def _fetch_first(
         self, urls: list[str], output: Path, cache_dir: Path, checksums: Mapping[str, str]
@@ -172,12 +169,14 @@ class Download(_Verified):
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it, or a part of a dump, to `output`; return where it came from and what it is."""
+        from reproduction.data.streams import draw_streams
+
         if part and self.index:
             key = self.key.removesuffix(".source")
             where = {"cache_dir": cache_dir, "key": key, "advice": self.advice}
-            if drawn := part.draw(self.urls, self.index, output, **where):
-                origin = f"{self.origin} (streams drawn by its index)"
-                return _seen(output, origin=origin, **drawn)
+            drawn = draw_streams(self.urls, self.index, output, part, **where)
+            origin = f"{self.origin} (streams drawn by its index)"
+            return _seen(output, origin=origin, **drawn)
         checksums = self._checksums or self._published_checksums()
         return self._fetch_first(self.urls, output, cache_dir, checksums)
 
@@ -206,12 +205,14 @@ class Download(_Verified):
 
     def _published_checksums(self) -> dict[str, str]:
         """Return the checksums of the file in the lists that servers publish, or none."""
+        from reproduction.data.download import UnavailableError
+
         if not self.sums:
             return {}
-        name, checksums = _base_name(self.urls[0]), {}
+        name, checksums = Path(urlsplit(self.urls[0]).path).name, {}
         try:
-            checksums = _sums(self.sums, self.advice).get(name, {})
-        except UserError as error:
+            checksums = {"sha1": _published_sums(self.sums, self.advice)[name]}
+        except (UnavailableError, KeyError) as error:
             log.warning("%s", error)
         if not checksums:
             log.warning(
@@ -284,28 +285,20 @@ def _seen(output: Path, **more: Any) -> Seen:
     return {"sha256": file_digest(output), "bytes": output.stat().st_size, **more}
 
 
-def _base_name(url: str) -> str:
-    return Path(urlsplit(url).path).name
-
-
-_KIND_OF_DIGEST = {32: "md5", 40: "sha1", 64: "sha256"}
-
-
-def _sums(urls: list[str], advice: str) -> dict[str, dict[str, str]]:
-    """Return file name -> checksums: lists of `digest  name`, or the Internet Archive's XML."""
+def _published_sums(urls: list[str], advice: str) -> dict[str, str]:
+    """Return file name -> SHA-1: of lines `digest  name`, or the Internet Archive's XML."""
     from reproduction.data.download import download
 
     with tempfile.TemporaryDirectory() as folder:  # a list of yesterday is no use
         fetched = download(urls, cache_dir=Path(folder), advice=advice)
         text = fetched.path.read_text(encoding="utf-8", errors="replace")
-    listed = re.findall(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[ *]+(\S+)$", text, re.MULTILINE)
-    if listed:
-        return {name: {_KIND_OF_DIGEST[len(digest)]: digest} for digest, name in listed}
+    if listed := re.findall(r"^([0-9a-f]{40})[ *]+(\S+)$", text, re.MULTILINE):
+        return {name: digest for digest, name in listed}
     try:
         files = ElementTree.fromstring(text).iter("file")
     except ElementTree.ParseError:
         return {}
-    return {file.get("name", ""): {"sha1": file.findtext("sha1", "")} for file in files}
+    return {file.get("name", ""): digest for file in files if (digest := file.findtext("sha1"))}
 
 
 # --- the catalogue

@@ -22,7 +22,6 @@ import numpy as np
 from reproduction.data.corpus import check_enough, line_digest
 from reproduction.data.download import (
     Span,
-    UnavailableError,
     cache_name,
     download,
 )
@@ -38,10 +37,6 @@ log = logging.getLogger(__name__)
 _END = b"</mediawiki>\n"
 
 
-class NoIndexError(UserError):
-    """The dump can't be read by an index, so all of it must be."""
-
-
 @dataclass(frozen=True)
 class Sample:
     """How much of a text is wanted: distinct `lines`, as `settings` cut them."""
@@ -53,16 +48,6 @@ class Sample:
         """Begin to count lines in files of a table; say after each whether they are enough."""
         enough = EnoughLines(self.lines)
         return lambda path: enough.add(column_lines(path, form, self.settings))
-
-    def draw(
-        self, urls: Sequence[str], index_urls: Sequence[str], output: Path, **where: Any
-    ) -> dict[str, Any] | None:
-        """Draw streams of a dump as `draw_streams` does; None where that is impossible."""
-        try:
-            return draw_streams(urls, index_urls, output, self, **where)
-        except NoIndexError as error:
-            log.warning("%s; the whole dump is read", error)
-            return None
 
 
 def draw_streams(
@@ -82,23 +67,15 @@ def draw_streams(
     configuration key of the text. advice: what a user without that network can do.
 
     Raises:
-        NoIndexError: no server has the index, or none gives parts of the dump.
-        UserError: no server answers, or the whole dump has fewer lines. Of a dump whose beginning
-            was read this is never an UnavailableError: no other data may replace it.
+        UnavailableError: no server has the dump or its index, or none gives parts of the dump.
+        UserError: no server answers, the index is none, or the whole dump has fewer lines.
     """
-    try:
-        index = download(index_urls, cache_dir=cache_dir, advice=advice)
-        spans = read_index(index.path)
-        folder = Path(cache_dir) / f"{cache_name(urls[0])}.streams"
-        dump = _Dump(urls, folder, advice)
-        header = bz2.decompress(dump.read((0, spans[0][0])))
-    except (UnavailableError, OSError, ValueError) as error:
-        raise NoIndexError(f"{urls[0]}: cannot be read by its index ({error})") from error
+    index = download(index_urls, cache_dir=cache_dir, advice=advice)
+    spans = read_index(index.path)
+    dump = _Dump(urls, Path(cache_dir) / f"{cache_name(urls[0])}.streams", advice)
+    header = bz2.decompress(dump.read((0, spans[0][0])))
     enough = EnoughLines(sample.lines)
-    try:
-        chosen = _draw(spans, dump, header, sample.settings, enough)
-    except UnavailableError as error:
-        raise UserError(str(error)) from error
+    chosen = _draw(spans, dump, header, sample.settings, enough)
     check_enough(urls[0], enough.found, sample.lines, key)
     with atomic_path(output) as temporary, temporary.open("wb") as file:
         for span in [(0, spans[0][0]), *sorted(chosen)]:
@@ -164,16 +141,20 @@ def read_index(path: Path) -> list[Span]:
     """Return first byte and end of every stream of pages but the last, whose end it lacks.
 
     Raises:
-        ValueError: the file is no index of a multistream dump.
+        UserError: the file is no index of a multistream dump.
     """
     starts: list[int] = []
     for line in read_lines(path):
-        start = int(line.partition(":")[0])
+        first = line.partition(":")[0]
+        start = int(first) if first.isdecimal() else -1
         if not starts or start != starts[-1]:
             starts.append(start)
     spans = list(pairwise(starts))
-    if not spans or any(start >= end for start, end in spans):
-        raise ValueError(f"{path} is no index of a dump with several streams")
+    if not spans or any(start >= end for start, end in spans) or spans[0][0] < 0:
+        raise UserError(
+            f"{path}: is no index of a dump with several streams; delete it to fetch it again, or "
+            "set `lines: null` to read all of the dump"
+        )
     return spans
 
 
