@@ -41,14 +41,14 @@ CORE_SECONDS = {
     "build_shards": 80,
     "measure_floors": 60,
 }
-# Rule -> core seconds of a job, whatever the texts are.
-FIXED_SECONDS = {
-    "build_claims": 840,
-    "table_differences": 120,
-    "prepare_task": 30,
-    "measure_ngrams": 24,
-    "train_vectors": 350,
-    "probe_task": 60,
+# Rule -> core seconds of a job, and the lines beyond which it takes no longer.
+CAPPED_SECONDS = {
+    "build_claims": (840, LINES),
+    "table_differences": (120, LINES),
+    "prepare_task": (30, LINES),
+    "measure_ngrams": (24, LINES),
+    "train_vectors": (350, 100_000),
+    "probe_task": (60, 100_000),
 }
 BLOCKS_SECONDS = 350  # of train_embeddings with `trainer: blocks`
 # A dump that is taken whole, as Turkish: as much text as so many English lines, and its bytes.
@@ -56,7 +56,7 @@ WHOLE_WIKIPEDIA, WHOLE_DUMP = 2_900_000, 900_000_000
 DUMP_BYTES = 460  # to download for a line, of a part of a dump
 PACKAGED = 5_000  # lines of a text that a package ships
 LINE_BYTES = 100  # of a local text
-SECONDS = 3.0  # of any other job
+START_SECONDS = 2.0  # of any job
 FINETUNING_HOURS = 100 / 90  # of a GPU
 UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
 TOKENS_AN_UPDATE = 4032 * 128
@@ -89,7 +89,7 @@ def costs_of(run: Run, jobs: Mapping[str, int]) -> Costs:
     on_cores = {rule: count for rule, count in jobs.items() if rule not in gpu}
     retrieved = {"retrieve_corpus", "retrieve_domain", "retrieve_task"} & jobs.keys()
     return Costs(
-        core_hours=sum(n * seconds.get(rule, SECONDS) for rule, n in on_cores.items()) / 3600,
+        core_hours=sum(n * seconds.get(rule, START_SECONDS) for rule, n in on_cores.items()) / 3600,
         gpu_hours=sum(count * gpu.get(rule, 0.0) for rule, count in jobs.items()),
         downloads=_downloads(run) if retrieved else 0,
     )
@@ -103,11 +103,13 @@ def seconds_of_jobs(run: Run) -> dict[str, float]:
 def core_seconds(run: Run) -> dict[str, float]:
     """Return rule -> about how many seconds of a core a job takes."""
     texts = [_lines(run, language) for language in run.languages]
-    share = sum(texts) / len(texts) / LINES
-    seconds = {rule: share * one for rule, one in CORE_SECONDS.items()}
+    lines = sum(texts) / len(texts)
+    seconds = {rule: lines / LINES * one for rule, one in CORE_SECONDS.items()}
     if run.config.word2vec.trainer == "blocks":
-        seconds["train_embeddings"] = share * BLOCKS_SECONDS
-    return seconds | FIXED_SECONDS
+        seconds["train_embeddings"] = lines / LINES * BLOCKS_SECONDS
+    for rule, (one, most) in CAPPED_SECONDS.items():
+        seconds[rule] = min(lines / most, 1) * one
+    return {rule: START_SECONDS + one for rule, one in seconds.items()}
 
 
 def gpu_hours(run: Run) -> dict[str, float]:
