@@ -30,6 +30,7 @@ from sagevocab.initial.sentencepiece_models import train_bpe
 from sagevocab.pieces import prunable
 from sagevocab.pruning.sage import build_sage, settings_from
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
+from sagevocab.settings import TrainingSettings
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
@@ -83,10 +84,10 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
         folder = Path(name)
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
         corpus = WordCorpus.from_lines(lines, Normalizer())
-        training = sentencepiece.TrainingSettings(character_coverage=1.0, ascii=False)
+        training = TrainingSettings(character_coverage=1.0, ascii=False)
         model = train_bpe(corpus, INITIAL_SIZE, training, "INITIAL_SIZE")
-        sentencepiece.write_model(folder / "sentencepiece.model", model)
-        model = sentencepiece.read_model(folder / "sentencepiece.model")
+        sentencepiece.write_model(folder / "bpe.model", model)
+        model = sentencepiece.read_model(folder / "bpe.model")
         pieces, merges = sentencepiece.pieces_of_model(model), sentencepiece.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
         by_counts = settings_from("counts", final_size=settings["final_size"])
@@ -107,7 +108,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 folder,
                 checkout=arguments.checkout,
                 lines=folder / "lines.txt",
-                model=folder / "sentencepiece.model",
+                model=folder / "bpe.model",
                 embeddings=folder / "embeddings.npz",
                 **options,
             )

@@ -11,10 +11,10 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from sagevocab import __version__
 from sagevocab.corpus.lines import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
@@ -23,8 +23,11 @@ from sagevocab.files import FULL_DISK, is_tokenizer
 from sagevocab.huggingface.detect import require_tokenizer
 from sagevocab.option_names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
 from sagevocab.presets import DEFAULT_PRESET, PRESETS
-from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
+from sagevocab.settings import DEFAULT_SEED, GROWTH, VocabularyKeys, WordSettings
 from sagevocab.validation import whole_number_hint
+
+if TYPE_CHECKING:
+    from sagevocab.vocabulary import SageVocabulary
 
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
@@ -176,15 +179,28 @@ def _whole(text: str) -> int:
         raise argparse.ArgumentTypeError(reason) from None
 
 
+def _sizes(text: str) -> list[int]:
+    """Read whole numbers with commas between, in ascending order.
+
+    Raises:
+        argparse.ArgumentTypeError: one is none.
+    """
+    return sorted({_whole(part) for part in text.split(",")})
+
+
 def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.usage = "sagevocab train [FILE ...] -o DIR [options]"
     sizes = {"type": _whole, "metavar": "N"}
-    add = parser.add_argument_group("the usual options").add_argument
+    usual = parser.add_argument_group("the usual options")
+    add = usual.add_argument
     text = "lines of text or tables (jsonl, csv, tsv, parquet); - or none: standard input"
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     size = f"pieces in the end, without special tokens {_DEFAULT}"
-    add("--vocab-size", default=VocabularyKeys.final_size, help=size, **sizes)
+    one_or_more = usual.add_mutually_exclusive_group().add_argument
+    one_or_more("--vocab-size", default=VocabularyKeys.final_size, help=size, **sizes)
+    several = "a tokenizer of each size from one training, in DIR/N, such as 8000,12000,16000"
+    one_or_more("--sizes", type=_sizes, metavar="N,N,...", help=several)
     add("--column", metavar="NAME", help=_COLUMN)
     preset = "the algorithm as printed, as in the authors' program (SaGe 1.0), or a count without "
     preset += f"Word2Vec that comes near SaGe 1.0 {_DEFAULT}"
@@ -272,13 +288,45 @@ def run_train(arguments: argparse.Namespace) -> None:
     from sagevocab.training import train
 
     shown = not (arguments.quiet or arguments.verbose)
-    built = train(files, progress=shown, **given, **given_settings(arguments))
+    settings = given_settings(arguments)
+    if arguments.sizes:
+        _train_sizes(
+            arguments, lambda **more: train(files, progress=shown, **given | more, **settings)
+        )
+        return
+    built = train(files, progress=shown, **given, **settings)
     if not arguments.quiet:
         output = arguments.output
-        sizes = f"{len(built.pieces)} pieces, {len(built.ablations['piece'])} pruned"
-        print(f"sagevocab: {output}: {sizes}", file=sys.stderr)
+        _say_what_was_written(built, output)
         use = f"AutoTokenizer.from_pretrained({output!r}), or: sagevocab encode {output} FILE"
         print(f"sagevocab: load it with {use}", file=sys.stderr)
+
+
+def _train_sizes(arguments: argparse.Namespace, train: Callable[..., SageVocabulary]) -> None:
+    """Train once, to the smallest size, and write a folder for each.
+
+    train: takes what differs from the arguments that the user gave.
+    """
+    from sagevocab.huggingface.export import check_output
+
+    sizes = arguments.sizes
+    folders = {size: Path(arguments.output) / str(size) for size in sizes}
+    for folder in folders.values():
+        check_output(folder, arguments.force)
+    initial_size = arguments.initial_size
+    if initial_size is None and arguments.initial in ("bpe", "unigram"):
+        initial_size = round(GROWTH * sizes[-1])
+    built = train(vocab_size=sizes[0], initial_size=initial_size, output=None)
+    for size, folder in folders.items():
+        vocabulary = built.at_size(size)
+        vocabulary.save(folder, force=arguments.force)
+        if not arguments.quiet:
+            _say_what_was_written(vocabulary, folder)
+
+
+def _say_what_was_written(vocabulary: SageVocabulary, folder: str | Path) -> None:
+    sizes = f"{len(vocabulary.pieces)} pieces, {len(vocabulary.ablations['piece'])} pruned"
+    print(f"sagevocab: {folder}: {sizes}", file=sys.stderr)
 
 
 def _check_order(files: Sequence[str], output: str) -> None:

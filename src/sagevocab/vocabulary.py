@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,6 +51,33 @@ class SageVocabulary(Encoder):
     @cached_property
     def _whole(self) -> Tokenizer:
         return self.frame.tokenizer(self.pieces)
+
+    def at_size(self, size: int) -> SageVocabulary:
+        """Return the vocabulary as it was when pruning had left `size` pieces.
+
+        Its pieces, ids and ablations are those of a training with the same initial vocabulary
+        (`initial_size`, which otherwise grows with `vocab_size`) that ends at this size. The
+        embeddings are those of this training: where they were trained again after that size, the
+        shorter training's are older ones.
+
+        Args:
+            size: pieces, special tokens not counted; from those of this vocabulary to the initial
+                ones.
+
+        Raises:
+            UserError: the training did not pass through this size.
+        """
+        least, most = len(self.pieces), len(self.initial)
+        if not isinstance(size, int) or not least <= size <= most:
+            raise UserError(
+                f"size: {size!r} is not among the sizes of this training; give one from {least} to "
+                f"{most}"
+            )
+        ablations = {name: values[: most - size] for name, values in self.ablations.items()}
+        pruned = set(ablations["piece"])
+        left = [piece for piece in self.initial if piece not in pruned]
+        record = {**self.record, "at_size": size}
+        return replace(self, pieces=left, ablations=ablations, record=record)
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
