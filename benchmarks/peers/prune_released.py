@@ -1,14 +1,16 @@
-"""Prune real text by the released SaGe 1.0 itself and by the preset `released`.
+"""Prune real text by SaGe 1.0 itself, by `sagevocab.pruning.released`, and by the preset.
 
     python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--peers .peers]
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
-has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
-vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text with its words in
-random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
-too. pruned.json keeps what each of them pruned: a run that was stopped resumes. Two such files are
-results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
-what they have.
+has a sentence a line; a seeded sample of it is taken. All begin with the same BPE vocabulary and
+the same vectors: Word2Vec's of two seeds, those of the same text with its words in random order,
+and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it, too.
+
+pruned.json keeps what each of them pruned: a run that was stopped resumes. If the library's module
+does not prune the same pieces in the same order as the program, the last line says so, and the exit
+code is 1. Two such files are results/reference/controls/released_program/{en,tr}.json, of before
+the module; the target `reference_tables` compares what program and preset pruned.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from sagevocab.files import read_json, write_json, write_npz, write_text
 from sagevocab.huggingface import sentencepiece
 from sagevocab.initial.sentencepiece_models import train_bpe
 from sagevocab.pieces import prunable
+from sagevocab.pruning.released import ReleasedSettings, prune_as_released
 from sagevocab.pruning.sage import build_sage, settings_from
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
 from sagevocab.settings import TrainingSettings
@@ -103,6 +106,9 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             preset = settings_from("released", **settings, seed=seed)
             built = build_sage(corpus, pieces, merges, embeddings, preset, Word2VecSettings())
             pruned[f"preset, {kind}"] = list(built.ablations["piece"])
+            exact = ReleasedSettings(**settings)
+            batches = prune_as_released(corpus, pieces, merges, embeddings.target, exact)
+            pruned[f"exact, {kind}"] = [piece for batch in batches for piece in batch.pruned]
             pruned[f"program, {kind}"] = run_program(
                 python_of("sage_1", arguments.peers),
                 folder,
@@ -113,6 +119,11 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
                 **options,
             )
             write_json(arguments.pruned, pruned)
+    unlike = [kind for kind in VECTORS if pruned[f"exact, {kind}"] != pruned[f"program, {kind}"]]
+    if unlike:
+        raise SystemExit(
+            f"sagevocab.pruning.released prunes otherwise than the program: {', '.join(unlike)}"
+        )
 
 
 def main() -> None:
