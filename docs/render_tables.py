@@ -9,9 +9,10 @@ returns the lines of one of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import product
+from collections.abc import Callable, Iterable
+from itertools import permutations, product
 from pathlib import Path
+from statistics import mean
 
 import pandas as pd
 
@@ -161,7 +162,10 @@ def pieces() -> list[str]:
 
 
 def digits() -> list[str]:
-    """Return how many pieces with digits each version and control prunes, the mean over seeds."""
+    """Return how many pieces with digits each version and control prunes, the mean over seeds.
+
+    And, among pieces without digits, what share of SaGe 1.0's choice counts account for.
+    """
     rows = []
     for language, title in LANGUAGES.items():
         folder = "intrinsic/prunings" if language in ("en", "tr") else "controls/16000"
@@ -175,10 +179,27 @@ def digits() -> list[str]:
             for by in ("", "_shuffled", "_zero")
         ]
         shown = [f"{means[name]:.0f}" for name in (*versions, "counts", "random")]
-        rows.append([title, f"{with_digits.sum():,}", *shown])
+        without = f"{100 * _accounted_by_counts(orders[~with_digits] >= 0):.0f} %"
+        rows.append([title, f"{with_digits.sum():,}", *shown, without])
     blind = ["shuffled words", "without vectors"]
     head = ["pieces with digits", "of 20,000", "SaGe", *blind, "SaGe 1.0", *blind]
-    return markdown_table([*head, "counts", "random"], rows)
+    without = "without digits: counts account for"
+    return markdown_table([*head, "counts", "random", without], rows)
+
+
+def _accounted_by_counts(pruned: pd.DataFrame) -> float:
+    """Return the share of SaGe 1.0's choice that counts account for (statistics.md).
+
+    pruned: bool, a row a piece and a column a vocabulary, `NAME` or `NAME.seedN`.
+    """
+    named = pruned.columns.str.partition(".").get_level_values(0)
+    seeds, draws = pruned.columns[named == "sage_released"], pruned.columns[named == "random"]
+
+    def overlap(pairs: Iterable[tuple[str, str]]) -> float:
+        return mean((pruned[a] & pruned[b]).sum() / pruned[a].sum() for a, b in pairs)
+
+    least, most = overlap(product(seeds, draws)), overlap(permutations(seeds, 2))
+    return (overlap((seed, "counts") for seed in seeds) - least) / (most - least)
 
 
 def causal() -> list[str]:
