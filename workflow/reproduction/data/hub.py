@@ -170,7 +170,7 @@ def _read_listing(source: Hub, path: Path) -> _Listing:
         raise UnavailableError(
             f"{url}: revision {hub.revision} has no file {hub.files}; {source.advice}"
         )
-    _check_is_whole(wanted, f"{url}: revision {hub.revision}", source.advice)
+    _check_is_whole(wanted, files, f"{url}: revision {hub.revision}", source.advice)
     log.info("%s: revision %s is commit %s", url, hub.revision, commit)
     return _Listing(commit, wanted)
 
@@ -182,12 +182,20 @@ def _expected(said: dict[str, Any]) -> Expected:
     return Expected(said["size"], {"git": said["blobId"]})
 
 
-def _check_is_whole(names: Iterable[str], where: str, advice: str) -> None:
+def _check_is_whole(wanted: Iterable[str], listed: Iterable[str], where: str, advice: str) -> None:
     """Refuse a list that lacks files which its own names count, as in `train-00003-of-00041`."""
-    counted = (re.match(r"(.*?)\d+-of-0*(\d+)\b", name) for name in names)
-    for (start, total), found in Counter(one.groups() for one in counted if one).items():
-        if found != int(total):
-            raise UserError(f"{where} lists {found} of the {total} files {start}*; {advice}")
+    found = Counter(map(_counted, listed))
+    for start, total in {_counted(name) for name in wanted} - {("", None)}:
+        if found[start, total] != total:
+            raise UserError(
+                f"{where} lists {found[start, total]} of the {total} files {start}*; {advice}"
+            )
+
+
+def _counted(name: str) -> tuple[str, int | None]:
+    """Return the beginning of the names of a set of files, and how many they are by their names."""
+    match = re.match(r"(.*?)\d+-of-(\d+)\b", name)
+    return (match[1], int(match[2])) if match else ("", None)
 
 
 def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected | None = None) -> Path:
