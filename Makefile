@@ -98,7 +98,7 @@ bench: $(INSTALLED)  ## Measure speed and memory, of other programs too (hours):
 bench-quick: LINES = 20000
 bench-quick: $(INSTALLED)  ## Compare SaGe with BPE and gensim (3 minutes), also on your text: make bench-quick TEXT=corpus.txt.xz
 	$(BIN)/python benchmarks/engine.py $(if $(TEXT),--text "$(TEXT)") --lines $(LINES) --rows whole,whole_gensim \
-	  --initial-size 5000 --final-size 4000
+	  --initial-size 5000 --vocab-size 4000
 
 lint: $(INSTALLED)  ## Check the style; change nothing.
 	$(BIN)/ruff check .

@@ -50,7 +50,7 @@ class Bench:
     """What rows draw from.
 
     run: takes the name of a measure, the number of the run and parameters, and runs it once; equal
-    calls share a run. lines, tokens: of the text. initial_size, final_size: pieces of SaGe. peers:
+    calls share a run. lines, tokens: of the text. initial_size, vocab_size: pieces of SaGe. peers:
     folder of environments.
     """
 
@@ -59,7 +59,7 @@ class Bench:
     tokens: int
     repeats: int
     initial_size: int
-    final_size: int
+    vocab_size: int
     peers: Path
 
     def runs(self, measure: str, **parameters: Any) -> Runs:
@@ -70,7 +70,7 @@ class Bench:
         self, number: int, *, text: str | None = None, preset: str = DEFAULT_PRESET
     ) -> dict[str, Any]:
         """Return a run of whole SaGe; text: a file in place of the lines."""
-        sizes = {"initial_size": self.initial_size, "final_size": self.final_size}
+        sizes = {"initial_size": self.initial_size, "vocab_size": self.vocab_size}
         return self.run("whole", number, threads=THREADS, text=text, preset=preset, **sizes)
 
     def beside_bpe(
@@ -80,7 +80,7 @@ class Bench:
         sage, bpe = [], []
         for number in range(self.repeats):
             sage.append(self.whole(number, text=text, preset=preset))
-            bpe.append(self.run("bpe", number, size=self.final_size, text=text))
+            bpe.append(self.run("bpe", number, size=self.vocab_size, text=text))
         return sage, bpe
 
 
@@ -99,9 +99,9 @@ def pass_row(bench: Bench) -> Iterator[Line]:
 
 def loop_row(bench: Bench) -> Iterator[Line]:
     """The loop without Word2Vec, and again with every piece ranked before every batch."""
-    given = {"threads": THREADS, "final_size": bench.final_size}
+    given = {"threads": THREADS, "vocab_size": bench.vocab_size}
     usual, exact = (bench.runs("loop", every_batch=every, **given) for every in (False, True))
-    sizes = f"{bench.initial_size:,} -> {bench.final_size:,}"
+    sizes = f"{bench.initial_size:,} -> {bench.vocab_size:,}"
     what = f"the {sizes} loop without Word2Vec (k=100, M=1500, m=10)"
     yield what, f"{spread([run['seconds'] for run in usual])} s"
     yield "the same with m=1, M=all: no heuristic left", ratio(exact, usual, "seconds")
@@ -327,7 +327,7 @@ def read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--lines", type=int, default=750_000, help="read no more of it")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--initial-size", type=int, default=20_000)
-    parser.add_argument("--final-size", type=int, default=16_000)
+    parser.add_argument("--vocab-size", type=int, default=16_000)
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
@@ -351,7 +351,7 @@ def prepare_bench(options: argparse.Namespace) -> Bench:
     run = functools.cache(functools.partial(run_apart, folder))
     text = str(options.text.resolve()) if options.text else None
     made = run("prepare", 0, text=text, lines=options.lines, size=options.initial_size)
-    chosen = ("repeats", "initial_size", "final_size", "peers")
+    chosen = ("repeats", "initial_size", "vocab_size", "peers")
     return Bench(run, **made, **{name: getattr(options, name) for name in chosen})
 
 

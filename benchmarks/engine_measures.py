@@ -132,12 +132,12 @@ def one_pass(folder: Path, *, threads: int) -> Numbers:
     return {"first": timed.first(), "filled": timed.again()}
 
 
-def loop(folder: Path, *, threads: int, final_size: int, every_batch: bool) -> Numbers:
-    """Prune to `final_size` without Word2Vec; every_batch: rank all pieces before each batch."""
+def loop(folder: Path, *, threads: int, vocab_size: int, every_batch: bool) -> Numbers:
+    """Prune to `vocab_size` without Word2Vec; every_batch: rank all pieces before each batch."""
     corpus, embeddings = _load(folder)
     _warm(corpus, embeddings)
     changes = {"rerank_every": 1, "candidates": len(embeddings.pieces)} if every_batch else {}
-    return {"seconds": _prune(corpus, embeddings, final_size, threads, **changes)}
+    return {"seconds": _prune(corpus, embeddings, vocab_size, threads, **changes)}
 
 
 def word2vec(folder: Path, *, threads: int, **settings: Any) -> Numbers:
@@ -280,7 +280,7 @@ def bpe(folder: Path, *, size: int, text: str | None) -> Numbers:
 
 
 def whole(
-    folder: Path, *, threads: int, initial_size: int, final_size: int, text: str | None, preset: str
+    folder: Path, *, threads: int, initial_size: int, vocab_size: int, text: str | None, preset: str
 ) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder.
 
@@ -291,7 +291,7 @@ def whole(
     with tempfile.TemporaryDirectory(dir=folder) as place:
         train(
             Path(text or folder / "lines.txt"),
-            vocab_size=final_size,
+            vocab_size=vocab_size,
             initial_size=initial_size,
             preset=preset,
             threads=threads,
@@ -344,10 +344,10 @@ def _warm(corpus: WordCorpus, embeddings: Embeddings) -> None:
 
 
 def _prune(
-    corpus: WordCorpus, embeddings: Embeddings, final_size: int, threads: int, **changes: Any
+    corpus: WordCorpus, embeddings: Embeddings, vocab_size: int, threads: int, **changes: Any
 ) -> float:
     """Prune by the paper's settings but for `changes`, without Word2Vec; return the seconds."""
-    sizes = {"final_size": final_size, "threads": threads}
+    sizes = {"vocab_size": vocab_size, "threads": threads}
     settings = settings_from("printed", retrain=False, **sizes, **changes)
     began = time.perf_counter()
     build_sage(corpus, embeddings.pieces, None, embeddings, settings, Word2VecSettings())

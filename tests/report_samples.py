@@ -134,7 +134,7 @@ Whether.
 """
 
 
-def settings(final_size: int = 4000) -> dict:
+def settings(vocab_size: int = 4000) -> dict:
     chosen: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
     for row in PAPER["hyperparameters"]["table_hyperparameters_vocabulary"]:
         place = chosen
@@ -142,7 +142,7 @@ def settings(final_size: int = 4000) -> dict:
         for key in path:
             place = place.setdefault(key, {})
         place[last] = row["value"]
-    chosen["vocabulary"]["final_size"] = final_size
+    chosen["vocabulary"]["vocab_size"] = vocab_size
     return chosen
 
 

@@ -40,7 +40,7 @@ VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")
 LINES, INITIAL_SIZE = 5000, 5000
 # Options of the program -> names of the library's settings, and their values.
 SETTINGS = {
-    "final": ("final_size", 4000),
+    "final": ("vocab_size", 4000),
     "prune": ("prune_batch", 25),
     "consider": ("candidates", 375),
     "rerank": ("rerank_every", 10),
@@ -93,7 +93,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
         model = sentencepiece.read_model(folder / "bpe.model")
         pieces, merges = sentencepiece.pieces_of_model(model), sentencepiece.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
-        by_counts = settings_from("counts", final_size=settings["final_size"])
+        by_counts = settings_from("counts", vocab_size=settings["vocab_size"])
         counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
         pruned["counts"] = list(counted.ablations["piece"])
         pruned["prunable"] = [*itertools.compress(pieces, prunable(pieces))]

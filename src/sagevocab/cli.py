@@ -198,7 +198,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     size = f"pieces in the end, without special tokens {_DEFAULT}"
     one_or_more = usual.add_mutually_exclusive_group().add_argument
-    one_or_more("--vocab-size", default=VocabularyKeys.final_size, help=size, **sizes)
+    one_or_more("--vocab-size", default=VocabularyKeys.vocab_size, help=size, **sizes)
     several = "a tokenizer of each size from one training, in DIR/N, such as 8000,12000,16000"
     one_or_more("--sizes", type=_sizes, metavar="N,N,...", help=several)
     add("--column", metavar="NAME", help=_COLUMN)

@@ -1,6 +1,6 @@
 """What a user calls a setting: a key of the configuration, a parameter, or an option.
 
-The library raises errors with keys of the configuration (`vocabulary.final_size`). Its functions
+The library raises errors with keys of the configuration (`vocabulary.vocab_size`). Its functions
 turn these into their parameters (`vocab_size`), and the command into its options (`--vocab-size`).
 """
 
@@ -25,9 +25,9 @@ SECTIONS: dict[str, tuple[str, type, str]] = {
 }
 # Keys that are parameters of their own.
 PARAMETERS = {
-    "vocabulary.final_size": "vocab_size",
+    "vocabulary.vocab_size": "vocab_size",
     "vocabulary.initial_size": "initial_size",
-    "sage.final_size": "vocab_size",
+    "sage.vocab_size": "vocab_size",
     "sage.preset": "preset",
     "sage.seed": "seed",
     "sage.threads": "threads",

@@ -58,16 +58,16 @@ def prunable(pieces: Sequence[str]) -> list[bool]:
     return [not is_single_character(piece) and covered(piece) for piece in pieces]
 
 
-def check_singles(pieces: Sequence[str], final_size: int) -> None:
+def check_singles(pieces: Sequence[str], vocab_size: int) -> None:
     """Check that pruning `pieces` to a size leaves the single characters.
 
     Raises:
         UserError: there are more of them than that.
     """
     singles = prunable(pieces).count(False)
-    if final_size < singles:
+    if vocab_size < singles:
         raise UserError(
-            f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
+            f"vocabulary.vocab_size: {vocab_size} is below the {singles} single characters, which "
             "are never pruned; raise it, or start from fewer characters (where they are trained, "
             "lower vocabulary.character_coverage or turn vocabulary.ascii off)"
         )

@@ -130,27 +130,27 @@ def sage(
     pieces: Sequence[str],
     train: Train,
     *,
-    final_size: int,
+    vocab_size: int,
     prune_batch: int,
     candidates: int,
     rerank_every: int,
     retrain_every: int,
     window: int,
 ) -> list[str]:
-    """Prune `pieces` to `final_size` as Algorithm 3 is printed; return those left.
+    """Prune `pieces` to `vocab_size` as Algorithm 3 is printed; return those left.
 
     train: returns target and context embeddings of the pieces given. The sizes are the paper's
     V, k (`prune_batch`), M (`candidates`), m (`rerank_every`) and l (`retrain_every`).
     """
     left, batch, lowest = list(pieces), 0, []
-    while len(left) > final_size:
+    while len(left) > vocab_size:
         if batch % (retrain_every * rerank_every) == 0:
             model = *train(left), window
         if batch % rerank_every == 0:
             lowest = ranking(lines, left, *model)[:candidates]
         else:
             lowest = ranking(lines, left, *model, among=lowest)
-        pruned = lowest[: min(prune_batch, len(left) - final_size)]
+        pruned = lowest[: min(prune_batch, len(left) - vocab_size)]
         left = [piece for piece in left if piece not in pruned]
         lowest = [piece for piece in lowest if piece not in pruned]
         batch += 1

@@ -28,7 +28,7 @@ from sagevocab.validation import (
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 DEFAULT_SEED = 1
-_FINAL_SIZE = 16_000  # V of the paper, Section 4
+_VOCAB_SIZE = 16_000  # V of the paper, Section 4
 
 # --- text and initial vocabulary
 
@@ -78,11 +78,11 @@ class WordSettings(_Normalized):
 class VocabularyKeys(WordSettings, TrainingSettings):
     """Sizes and sentencepiece's settings. Sizes count pieces without special tokens."""
 
-    final_size: Size = Field(
-        _FINAL_SIZE, description="Pieces in every vocabulary at the end (the paper's V)."
+    vocab_size: Size = Field(
+        _VOCAB_SIZE, description="Pieces in every vocabulary at the end (the paper's V)."
     )
     initial_size: Size = Field(
-        round(GROWTH * _FINAL_SIZE),
+        round(GROWTH * _VOCAB_SIZE),
         description="Pieces of the vocabulary that SaGe prunes (n·V).",
     )
 
@@ -223,7 +223,7 @@ class SageSettings(SageKeys):
     Threads change no byte of the outcome.
     """
 
-    final_size: Size = _FINAL_SIZE
+    vocab_size: Size = _VOCAB_SIZE
     decoder: Decoder = _PRINTED["decoder"]
     loss: Loss = _PRINTED["loss"]
     loss_lines: LossLines = _PRINTED["loss_lines"]
@@ -287,11 +287,11 @@ def check_pruning(initial_size: int, sage: SageSettings) -> None:
     Raises:
         UserError: the final size is above the initial one, or the candidates run out.
     """
-    pruned = initial_size - sage.final_size
+    pruned = initial_size - sage.vocab_size
     if pruned < 0:
         raise SettingError(
-            "vocabulary.final_size",
-            f"{sage.final_size} is above the {initial_size} initial pieces, from which SaGe "
+            "vocabulary.vocab_size",
+            f"{sage.vocab_size} is above the {initial_size} initial pieces, from which SaGe "
             "prunes; lower it or start from a larger vocabulary",
         )
     needed = min(sage.prune_batch * sage.rerank_every, pruned)

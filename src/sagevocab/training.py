@@ -155,7 +155,7 @@ class TrainSettings:
 
 def train(
     texts: Texts,
-    vocab_size: int = VocabularyKeys.final_size,
+    vocab_size: int = VocabularyKeys.vocab_size,
     *,
     column: str | None = None,
     initial_size: int | None = None,
@@ -270,12 +270,12 @@ def _numbers(
     given = {section: _section(section, values) for section, values in sections.items()}
     if sizes[1] is not None:
         given["vocabulary"]["initial_size"] = sizes[1]
-    vocabulary = VocabularyKeys(**given["vocabulary"], final_size=sizes[0])
-    final_size = vocabulary.final_size
+    vocabulary = VocabularyKeys(**given["vocabulary"], vocab_size=sizes[0])
+    vocab_size = vocabulary.vocab_size
     if sizes[1] is None:
-        vocabulary = dataclasses.replace(vocabulary, initial_size=round(GROWTH * final_size))
+        vocabulary = dataclasses.replace(vocabulary, initial_size=round(GROWTH * vocab_size))
     cores = _cores() if threads is None else threads
-    sage = {**given["sage"], "final_size": final_size, "seed": seed, "threads": cores}
+    sage = {**given["sage"], "vocab_size": vocab_size, "seed": seed, "threads": cores}
     return {
         "vocabulary": vocabulary,
         "given": given["vocabulary"],
@@ -331,7 +331,7 @@ def _train(text: Text, settings: TrainSettings, progress: Listener) -> dict[str,
         progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
     embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
-    progress(Progress("pruning", 0, len(pieces) - sage.final_size))
+    progress(Progress("pruning", 0, len(pieces) - sage.vocab_size))
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, progress=progress)
     return {
         "pieces": built.pieces,
@@ -355,7 +355,7 @@ def _initial_and_corpus(
     if own is None:
         progress(Progress("initial vocabulary"))
     initial = own or _trained_initial(corpus, settings, frame, text.name)
-    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
+    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.vocab_size)
     return initial, corpus
 
 
@@ -393,19 +393,19 @@ def _corpus(text: Text, frame: Frame) -> WordCorpus:
 
 
 def _warn_of_little_text(
-    name: str, corpus: WordCorpus, pieces: Sequence[str], final_size: int
+    name: str, corpus: WordCorpus, pieces: Sequence[str], vocab_size: int
 ) -> None:
     n_words = len(corpus.tokens)
     # What spaces separate is a word in the languages that were measured, and no word in others.
     has_words = _characters(corpus) <= _LONG_WORD * n_words
-    if n_words >= _WORDS_A_PIECE * final_size or not has_words:
+    if n_words >= _WORDS_A_PIECE * vocab_size or not has_words:
         return
     enough = n_words // _WORDS_A_PIECE
     is_possible = enough > sum(map(is_single_character, pieces))
     log.warning(
         "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
         "pieces or more would differ with more text; give more text or a smaller vocab_size%s",
-        *(name, f"{n_words:,}", f"{final_size:,}", n_words // final_size, _WORDS_A_PIECE),
+        *(name, f"{n_words:,}", f"{vocab_size:,}", n_words // vocab_size, _WORDS_A_PIECE),
         f", such as {enough}" if is_possible else "",
     )
 

@@ -49,7 +49,7 @@ class Trainer:
         return vectors_for(segmenter.pieces)
 
 
-SMALL = {"final_size": SINGLES + 2, "prune_batch": 2, "candidates": 6, "rerank_every": 2,
+SMALL = {"vocab_size": SINGLES + 2, "prune_batch": 2, "candidates": 6, "rerank_every": 2,
          "retrain_every": 1, "window": 2, "threads": 2}  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -
     assert Embeddings.load(built / "embeddings.npz").target.shape == (250, 8)
     record = json.loads((built / "sagevocab.json").read_text(encoding="utf-8"))
     assert record["text"]["lines"] == 300
-    assert record["settings"]["sage"]["final_size"] == 200
+    assert record["settings"]["sage"]["vocab_size"] == 200
     assert list(built.parent.iterdir()) == [built]  # the progress is gone
 
 

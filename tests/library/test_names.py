@@ -18,7 +18,7 @@ KEYS = [
 @pytest.mark.parametrize(
     ("message", "parameters", "options"),
     [
-        ("vocabulary.final_size: 9 is low", "vocab_size: 9 is low", "--vocab-size: 9 is low"),
+        ("vocabulary.vocab_size: 9 is low", "vocab_size: 9 is low", "--vocab-size: 9 is low"),
         ("sage.seed: no", "seed: no", "--seed: no"),
         ("sage.window: no", "sage['window']: no", "--window: no"),
         ("word2vec.window: no", "word2vec['window']: no", "--word2vec-window: no"),

@@ -27,7 +27,7 @@ def test_the_example_by_hand() -> None:
 @settings(max_examples=40)
 def test_the_engine_prunes_as_the_reference_does(lines, kept, batch, every, retrain_every) -> None:
     sizes = {
-        "final_size": SINGLES + kept,
+        "vocab_size": SINGLES + kept,
         "prune_batch": batch,
         "candidates": batch * every + 1,
         "rerank_every": every,

@@ -99,7 +99,7 @@ ARGUMENTS = [
     ("sage['candidates']", "1 run out", {"sage": {"candidates": 1}}),
     ("sage['contexts']", "real, zero or shuffled", {"sage": {"contexts": "none"}}),
     ("sage", "set by seed", {"sage": {"seed": 3}}),
-    ("vocabulary", "set by vocab_size", {"vocabulary": {"final_size": 3}}),
+    ("vocabulary", "set by vocab_size", {"vocabulary": {"vocab_size": 3}}),
     ("word2vec", "settings by name", {"word2vec": 5}),
     ("word2vec['alpha']", "quotes", {"word2vec": {"alpha": "0.1"}}),
     ("initial", "NoneType", {"initial": None}),

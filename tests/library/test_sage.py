@@ -45,7 +45,7 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
     lines = None if settings.loss_lines == "all" else settings.loss_lines
     return oracle.sage(
         sentences, PIECES, segment, train, oracle.Reading(settings.loss, lines, keys),
-        final=settings.final_size, k=settings.prune_batch, M=settings.candidates,
+        final=settings.vocab_size, k=settings.prune_batch, M=settings.candidates,
         m=settings.rerank_every, l=settings.retrain_every, window=settings.window,
         shared=settings.context_matrix == "shared", retrain=settings.retrain,
         push_back=settings.push_back_line_start,
@@ -72,7 +72,7 @@ def test_pruning_is_the_oracles(seed, preset, overrides):
     left, record = by_oracle(settings, corpus)
     ours = build(settings, corpus)
     assert ours.pieces == left
-    assert len(ours.pieces) == settings.final_size
+    assert len(ours.pieces) == settings.vocab_size
     assert list(zip(ours.ablations["iteration"], ours.ablations["piece"], strict=True)) == [
         (iteration, piece) for iteration, piece, _ in record
     ]
@@ -92,7 +92,7 @@ def test_the_record_has_a_row_per_pruned_piece():
     ours = build(settings_from("printed", **SMALL))
     record = ours.ablations
     assert list(record) == ["iteration", "order", "piece", "loss", "occurrences", "lines"]
-    assert record["order"].tolist() == list(range(len(PIECES) - SMALL["final_size"]))
+    assert record["order"].tolist() == list(range(len(PIECES) - SMALL["vocab_size"]))
     assert sorted([*record["piece"], *ours.pieces]) == sorted(PIECES)
     assert all(len(piece.lstrip("▁")) > 1 for piece in record["piece"])
     # At batch 0 the occurrences are those under the whole vocabulary.
@@ -104,14 +104,14 @@ def test_the_record_has_a_row_per_pruned_piece():
 
 
 def test_the_last_batch_is_cut_to_the_final_size():
-    ours = build(settings_from("printed", **{**SMALL, "final_size": SINGLES + 1}))
+    ours = build(settings_from("printed", **{**SMALL, "vocab_size": SINGLES + 1}))
     assert len(ours.pieces) == SINGLES + 1
     sizes = list(Counter(ours.ablations["iteration"].tolist()).values())
     assert (set(sizes[:-1]), sizes[-1]) == ({2}, (len(PIECES) - SINGLES - 1) % 2 or 2)
 
 
 def test_nothing_to_prune_is_an_empty_record():
-    ours = build(settings_from("printed", **{**SMALL, "final_size": len(PIECES)}))
+    ours = build(settings_from("printed", **{**SMALL, "vocab_size": len(PIECES)}))
     assert ours.pieces == PIECES
     assert all(len(column) == 0 for column in ours.ablations.values())
     assert ours.ablations["loss"].dtype == np.float64
@@ -165,7 +165,7 @@ def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every):
     segment = oracle.merges_segmenter(MERGES, frozenset(PIECES))
     held = {piece: sum(any(piece in word for word in line) for line in lines) for piece in PIECES}
     left, pruned = [piece for piece in PIECES if len(piece.lstrip("▁")) > 1], []
-    while len(pruned) < len(PIECES) - settings.final_size:
+    while len(pruned) < len(PIECES) - settings.vocab_size:
         if every or not pruned:
             vocabulary = set(PIECES) - {row[0] for row in pruned}
             tokens = Counter(t for word in chain(*lines) for t in segment(word, vocabulary))
@@ -196,8 +196,8 @@ def test_counts_take_no_contexts():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"final_size": SINGLES - 1}, "vocabulary.final_size: "),
-        ({"final_size": len(PIECES) + 1}, "vocabulary.final_size: "),
+        ({"vocab_size": SINGLES - 1}, "vocabulary.vocab_size: "),
+        ({"vocab_size": len(PIECES) + 1}, "vocabulary.vocab_size: "),
         ({"candidates": 3}, "sage.candidates: 3"),
         ({"decoder": "viterbi"}, "sage.decoder: "),
     ],

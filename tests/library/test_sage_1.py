@@ -57,7 +57,7 @@ def ours(golden: dict[str, Any]) -> dict[str, Any]:
     theirs, pieces = golden["settings"], golden["pieces"]
     settings = settings_from(
         "released",
-        final_size=theirs["final"],
+        vocab_size=theirs["final"],
         prune_batch=theirs["prune"],
         candidates=theirs["consider"],
         rerank_every=theirs["rerank"],

@@ -23,7 +23,7 @@ COSTS = {  # of a run of each measure
 
 def bench_of(run) -> engine.Bench:
     return engine.Bench(
-        run, 750_000, 24_000_000, repeats=3, initial_size=20_000, final_size=16_000, peers=Path()
+        run, 750_000, 24_000_000, repeats=3, initial_size=20_000, vocab_size=16_000, peers=Path()
     )
 
 
@@ -90,7 +90,7 @@ def run_small(text: Path, folder: Path, monkeypatch, **options) -> int:
     paths = [str(ROOT / "src"), str(ROOT / "workflow")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     chosen = {
-        "text": text, "lines": 300, "repeats": 1, "initial-size": 400, "final-size": 250,
+        "text": text, "lines": 300, "repeats": 1, "initial-size": 400, "vocab-size": 250,
         "work": folder, "peers": folder, **options,
     }  # fmt: skip
     return engine.main([f"--{name}={value}" for name, value in chosen.items()])

@@ -153,7 +153,7 @@ OTHER_KEYS = [
     ),
     ("tokenizers", "{lm.enabled: no, tokenizers: [bpe_initial]}"),
     ("tokenizers", "{lm.enabled: no, tokenizers: [x], tokenizer_settings.x.method: bpe}"),
-    ("tokenizer_settings.sage.vocabulary.final_size", "tokenizer_settings.sage.initial_size: 10"),
+    ("tokenizer_settings.sage.vocabulary.vocab_size", "tokenizer_settings.sage.initial_size: 10"),
     (
         "tokenizer_settings.sage_released.decoder",
         "tokenizer_settings.sage_released.initial: unigram",

@@ -19,7 +19,7 @@ from sagevocab.pieces import write_pieces
 TEMPLATE = VALUES.parents[1] / "report/reference.md.jinja"
 RUN = {
     "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "printed"}, "names": {},
-    "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"final_size": 4000}},
+    "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"vocab_size": 4000}},
 }  # fmt: skip
 
 
@@ -61,9 +61,9 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert files == ["README.md", "claims.json", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
-    assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page
+    assert "| `vocabulary.vocab_size` | 16,000 | 4,000 |" in page
     assert "| reproduced | 1 |" in page
-    assert "    vocabulary:\n      final_size: 4000\n" in page
+    assert "    vocabulary:\n      vocab_size: 4000\n" in page
     assert "figure_y.pdf" in page
 
 

@@ -157,7 +157,7 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     chosen = settings()
     chosen["lm"]["pretrain"] = {"layers": 2}
     found = {row["key"] for row in differences(run(settings=chosen), PAPER)}
-    assert found == {"vocabulary.final_size", "lm.finetune.seeds"}
+    assert found == {"vocabulary.vocab_size", "lm.finetune.seeds"}
     chosen["word2vec"]["lines"] = 1000
     sample = {"key": "word2vec.lines", "paper": "not stated; all lines", "run": "1,000"}
     assert sample in differences(run(settings=chosen), PAPER)

@@ -19,7 +19,7 @@ from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
 from vocabulary_samples import english
 
-KEY = "vocabulary.final_size"
+KEY = "vocabulary.vocab_size"
 REAL = english()[:500]
 
 

@@ -82,7 +82,7 @@ def tiny_config() -> dict:
         },
         "tokenizers": ["bpe", "sage", "sage_released", "random"],
         "tokenizer_settings": {"sage": {"seeds": 2}, "random": {"seeds": 3}},
-        "vocabulary": {"initial_size": 1250, "final_size": 1000},
+        "vocabulary": {"initial_size": 1250, "vocab_size": 1000},
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
         "word2vec": {"dimension": 16, "epochs": 1},
         "analysis": {

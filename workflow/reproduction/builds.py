@@ -92,7 +92,7 @@ def _build(config: Configuration, stanza: Tokenizer) -> Build:
     method, vocabulary = stanza.method, config.vocabulary
     made = {
         "method": method,
-        "size": vocabulary.final_size,
+        "size": vocabulary.vocab_size,
         "seed": config.seed if stanza.seed is None else stanza.seed,
     }
     if method not in PRUNED:
@@ -118,7 +118,7 @@ def _build(config: Configuration, stanza: Tokenizer) -> Build:
 def _control_settings(config: Configuration, stanza: Tokenizer) -> dict[str, Any]:
     batch = config.sage.prune_batch if stanza.method == "frequency" else None
     return {
-        "final_size": config.vocabulary.final_size,
+        "vocab_size": config.vocabulary.vocab_size,
         "prune_batch": stanza.prune_batch or batch,
     }
 
@@ -127,7 +127,7 @@ def _sage_settings(config: Configuration, stanza: Tokenizer) -> dict[str, Any]:
     """Return the arguments of `settings_from`; keys of a stanza come before the run's."""
     of_preset = PRESETS[stanza.reading["preset"]]
     return {
-        "final_size": config.vocabulary.final_size,
+        "vocab_size": config.vocabulary.vocab_size,
         "seed": config.seed,
         **{key: value for key, value in asdict(config.sage).items() if key not in of_preset},
         **stanza.reading,

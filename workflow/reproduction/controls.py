@@ -28,23 +28,23 @@ Scores = Callable[[np.ndarray], np.ndarray]
 Merge = tuple[str, str]
 
 
-def prune_random(pieces: Sequence[str], final_size: int, seed: int) -> tuple[list[str], Columns]:
+def prune_random(pieces: Sequence[str], vocab_size: int, seed: int) -> tuple[list[str], Columns]:
     """Prune pieces drawn at random, each of the prunable ones equally likely.
 
     Returns the pieces left, in their order, and columns of the pruned ones, in the order in which
     they were drawn: iteration (0), order, piece.
 
     Raises:
-        UserError: there are more single characters than `final_size`.
+        UserError: there are more single characters than `vocab_size`.
     """
     drawn = np.random.default_rng(seed).permutation(np.flatnonzero(prunable(pieces)))
     order = np.empty(len(pieces))
     order[drawn] = np.arange(len(drawn))
-    return prune_lowest(pieces, final_size, lambda alive: order)
+    return prune_lowest(pieces, vocab_size, lambda alive: order)
 
 
 def prune_lowest(
-    pieces: Sequence[str], final_size: int, scores: Scores, batch: int | None = None
+    pieces: Sequence[str], vocab_size: int, scores: Scores, batch: int | None = None
 ) -> tuple[list[str], Columns]:
     """Prune the pieces of lowest score, `batch` at a time, with new scores before every batch.
 
@@ -52,7 +52,7 @@ def prune_lowest(
 
     Args:
         pieces: the initial vocabulary.
-        final_size: pieces left in the end.
+        vocab_size: pieces left in the end.
         scores: of the pieces, in the vocabulary that is left.
         batch: pieces of a batch; None ranks them once.
 
@@ -60,13 +60,13 @@ def prune_lowest(
     they went: iteration (the batch, from 0), order, piece.
 
     Raises:
-        UserError: there are more single characters than `final_size`.
+        UserError: there are more single characters than `vocab_size`.
     """
-    check_singles(pieces, final_size)
+    check_singles(pieces, vocab_size)
     may_go, numbers = np.array(prunable(pieces)), np.arange(len(pieces))
     alive, order = np.ones(len(pieces), dtype=bool), np.zeros(0, np.int64)
-    batch = batch or max(1, len(pieces) - final_size)
-    while (left := int(alive.sum()) - final_size) > 0:
+    batch = batch or max(1, len(pieces) - vocab_size)
+    while (left := int(alive.sum()) - vocab_size) > 0:
         ranked = np.lexsort((-numbers, np.where(may_go & alive, scores(alive), np.inf)))
         lowest = ranked[: min(batch, left)]
         order, alive[lowest] = np.append(order, lowest), False

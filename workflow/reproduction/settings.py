@@ -763,8 +763,8 @@ class Configuration(Section):
 
     @model_validator(mode="after")
     def _pruning_can_be_done(self) -> Self:
-        initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
-        check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
+        initial, final = self.vocabulary.initial_size, self.vocabulary.vocab_size
+        check_pruning(initial, SageSettings(**asdict(self.sage), vocab_size=final))
         for name, build in builds_of(self).items():
             size = build.initial_size
             try:

@@ -38,8 +38,8 @@ rule train_bpe:
         runtime=120,
     params:
         method="bpe",
-        size=run.config.vocabulary.final_size,
-        key="vocabulary.final_size",
+        size=run.config.vocabulary.vocab_size,
+        key="vocabulary.vocab_size",
         training={key: getattr(run.config.vocabulary, key) for key in OF_SENTENCEPIECE},
         words=run.word_settings,
     script:
@@ -171,7 +171,7 @@ rule train_wordpiece:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        size=run.config.vocabulary.final_size,
+        size=run.config.vocabulary.vocab_size,
         character_coverage=run.config.vocabulary.character_coverage,
         words=run.word_settings,
     script:

@@ -13,7 +13,7 @@ from sagevocab.pieces import read_pieces
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     pieces, control = read_pieces(inputs.pieces), params.control
-    method, size = control["method"], control["final_size"]
+    method, size = control["method"], control["vocab_size"]
     if method == "random":
         left, pruned = prune_random(pieces, size, control["seed"])
     else:

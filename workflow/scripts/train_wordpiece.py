@@ -9,6 +9,6 @@ from sagevocab.huggingface.export import WordSettings, export_greedy
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
-    corpus, key = WordCorpus.load(snakemake.input.words), "vocabulary.final_size"
+    corpus, key = WordCorpus.load(snakemake.input.words), "vocabulary.vocab_size"
     pieces = train_wordpiece(corpus, params.size, params.character_coverage, key)
     export_greedy(Path(snakemake.output.pieces).parent, pieces, words)

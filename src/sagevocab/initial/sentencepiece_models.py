@@ -31,7 +31,7 @@ from sagevocab.settings import GROWTH, TrainingSettings
 log = logging.getLogger(__name__)
 
 SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
-SIZE_KEYS = ("vocabulary.initial_size", "vocabulary.final_size")  # of the configuration
+SIZE_KEYS = ("vocabulary.initial_size", "vocabulary.vocab_size")  # of the configuration
 MAX_SKIPPED_SHARE = 0.01
 # sentencepiece marks unknown text with it and skips every sentence that has it: here, every word.
 RESERVED_CHARACTER = "\u2585"
@@ -294,6 +294,6 @@ class TooFewPiecesError(UserError):
         )
         super().__init__(f"{key}: {size} pieces {self._rest}")
 
-    def for_one_size(self, key: str, final_size: int) -> UserError:
+    def for_one_size(self, key: str, vocab_size: int) -> UserError:
         """Return the same for a user who set the final size alone, under `key`."""
-        return UserError(f"{key}: {final_size} pieces, pruned from a quarter more, {self._rest}")
+        return UserError(f"{key}: {vocab_size} pieces, pruned from a quarter more, {self._rest}")

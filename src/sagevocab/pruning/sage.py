@@ -1,6 +1,6 @@
 """SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
 
-    until V has `final_size` pieces:
+    until V has `vocab_size` pieces:
         every l * m batches: train the embeddings E_T, E_C anew
         every m batches:     rank all pieces by loss_t; the M lowest are the candidates
         else:                update the candidates' losses
@@ -81,7 +81,7 @@ def build_sage(
     train: Trainer = train_embeddings,
     progress: Listener = log_progress,
 ) -> SageResult:
-    """Prune `pieces` to `settings.final_size`.
+    """Prune `pieces` to `settings.vocab_size`.
 
     corpus: the text as it is, whatever `settings.contexts` says. merges: of the initial vocabulary
     by rank, for the decoder `merges`. embeddings: of `pieces`, from `initial_embeddings`, used from
@@ -97,13 +97,13 @@ def build_sage(
     corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings)
-    while (left := pruning.size - settings.final_size) > 0:
+    while (left := pruning.size - settings.vocab_size) > 0:
         if pruning.retraining_is_due():
             trained = train(corpus, pruning.segmenter(), word2vec, progress)
             pruning.use_embeddings(trained)
         pruning.prune(min(settings.prune_batch, left))
         done = len(pieces) - pruning.size
-        progress(Progress("pruning", done, len(pieces) - settings.final_size))
+        progress(Progress("pruning", done, len(pieces) - settings.vocab_size))
     return pruning.result()
 
 
@@ -235,7 +235,7 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
         UserError: the final size is above the initial one or below the number of single
             characters, or the candidates run out.
     """
-    check_singles(pieces, settings.final_size)
+    check_singles(pieces, settings.vocab_size)
     check_pruning(len(pieces), settings)
 
 
