@@ -98,7 +98,7 @@ class Word2VecKeys:
         "blocks",
         description="`gensim`: the paper's tool. `blocks`: the same model by our own code, some "
         "ten times as fast on one core and on as many as four, with the same bytes for any "
-        "number of them. `docs/appendix/speed.md` compares the two.",
+        "number of them.",
     )
     dimension: Annotated[Count, Field(le=10_000)] = Field(50, description="Length of an embedding.")
     window: Annotated[Count, Field(le=10_000)] = Field(

@@ -28,7 +28,7 @@ def read(name: str) -> dict[str, Any]:
 def pruned(golden: dict[str, Any], *, threads: int = 1, **changes: int) -> list[Batch]:
     given = golden["settings"]
     settings = {
-        "final_size": given["final"],
+        "vocab_size": given["final"],
         "prune_batch": given["prune"],
         "candidates": given["consider"],
         "rerank_every": given["rerank"],
@@ -85,5 +85,5 @@ def test_lines_and_samples_are_those_of_python_s_random() -> None:
 
 
 def test_a_size_that_cannot_be_reached_is_refused() -> None:
-    with pytest.raises(UserError, match="final_size: 3"):
-        pruned(read("sage_1"), final_size=3, prune_batch=50)
+    with pytest.raises(UserError, match="vocab_size: 3"):
+        pruned(read("sage_1"), vocab_size=3, prune_batch=50)

@@ -195,7 +195,10 @@ def _check_is_file(file: str, *, may_be_text: bool) -> None:
             f"{file}: is a tokenizer, not text; give a text, and initial={file!r} to prune it"
         )
     if stat.S_ISDIR(status.st_mode):
-        raise UserError(f"{file}: is a folder; give the files in it, such as {file}/*.txt")
+        raise UserError(
+            f"{file}: is a folder; give the files in it: {file}/*.txt on the command line, a list "
+            "of their paths in Python"
+        )
     if not stat.S_ISREG(status.st_mode):
         raise UserError(
             f"{file}: is a pipe or device, which cannot be read twice; give it as standard input, -"

@@ -245,12 +245,17 @@ class TooManyPiecesError(UserError):
     """A text yields fewer pieces than were wanted: `largest` at most."""
 
     def __init__(
-        self, size: int, largest: int, name: str, key: str, advice: str = "set it to that or less"
+        self,
+        size: int,
+        largest: int,
+        name: str,
+        key: str,
+        advice: str = "set it to that or less, or train on more text",
     ) -> None:
         """Say that the text `name` yields no `size` pieces; key: that the size is from."""
         super().__init__(
             f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
-            f"{advice}, or train on more text"
+            f"{advice}"
         )
         self.size, self.largest, self.name, self.key = size, largest, name, key
         self.final_sizes = range(0)  # that the largest vocabulary can be pruned to
@@ -261,12 +266,18 @@ class TooManyPiecesError(UserError):
         pieces: the largest vocabulary, whose single characters are never pruned. keys: of the
         sizes.
         """
-        least = sum(map(is_single_character, pieces))
-        most = max(least, int(self.largest / GROWTH))
-        final = f"between {least} and {most}" if least < most else str(least)
-        advice = f"set {keys[0]} to that and {keys[1]} to {final}"
+        least, most = sum(map(is_single_character, pieces)), int(self.largest / GROWTH)
+        if most <= least:
+            advice = (
+                f"{least} of these are single characters, which are never pruned; use more text"
+            )
+            return TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
+        advice = (
+            f"set {keys[0]} to that and {keys[1]} to between {least} and {most}, or train on more "
+            "text"
+        )
         error = TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
-        error.final_sizes = range(least, int(self.largest / GROWTH) + 1)
+        error.final_sizes = range(least, most + 1)
         return error
 
     def for_one_size(self, key: str) -> UserError:

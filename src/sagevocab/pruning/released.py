@@ -45,14 +45,14 @@ _PARTS = 64  # of the lines, for threads to share
 class ReleasedSettings:
     """Options of the program, with its defaults, which are the paper's where it has them.
 
-    final_size: pieces that stay (V), special tokens left out; the last batch is a whole one.
+    vocab_size: pieces that stay (V), special tokens left out; the last batch is a whole one.
     prune_batch: pieces a batch (k). candidates: pieces of a ranking that batches choose from (M).
     rerank_every: batches between two rankings (m). lines: most lines of the text.
     loss_lines: most lines that a piece's loss is the mean of. window: of the loss (W), in tokens.
     seed: of the order of the lines and of the samples.
     """
 
-    final_size: int = 16000
+    vocab_size: int = 16000
     prune_batch: int = 100
     candidates: int = 1500
     rerank_every: int = 10
@@ -106,14 +106,14 @@ def prune_as_released(
     can_go = prunable(pieces)
     left, considered = np.ones(len(pieces), dtype=bool), np.flatnonzero(can_go)
     batch = 0
-    while left.sum() > settings.final_size:
+    while left.sum() > settings.vocab_size:
         is_ranking = batch % settings.rerank_every == 0
         if is_ranking:
             considered = np.flatnonzero(left & can_go)
         total, considered, losses = text.losses(left, considered, settings, rng)
         if is_ranking and not len(considered):
             raise UserError(
-                f"final_size: {settings.final_size}, but {left.sum()} pieces cannot be pruned; set "
+                f"vocab_size: {settings.vocab_size}, but {left.sum()} pieces cannot be pruned; set "
                 "a larger one"
             )
         lowest = np.argsort(losses, kind="stable")
