@@ -416,6 +416,20 @@ def test_a_download_is_readable_to_whom_its_folder_is(server, tmp_path, folder, 
     assert stat.S_IMODE(path.stat().st_mode) & 0o044 == readers
 
 
+def test_what_another_person_began_is_continued(server, tmp_path, monkeypatch) -> None:
+    url = f"{server.url}/a"
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / f"{cache_name(url)}.part").write_bytes(CONTENT[:1000])
+
+    def refused(*_arguments) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(Path, "chmod", refused)
+    get([url], tmp_path, sha256=SHA256)
+    assert (tmp_path / "out").read_bytes() == CONTENT
+    assert starts(server) == [1000]
+
+
 class Full:
     """Stands for a file on a full disk."""
 

@@ -17,7 +17,7 @@ import shutil
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -273,7 +273,8 @@ def unreadable(path: Path, error: OSError) -> UserError:
 
 def make_readable(path: Path) -> None:
     """Let those read a file who can read its folder, whatever the umask of who wrote it."""
-    path.chmod(path.stat().st_mode | path.parent.stat().st_mode & 0o044)
+    with suppress(PermissionError):  # of another person, who began the download
+        path.chmod(path.stat().st_mode | path.parent.stat().st_mode & 0o044)
 
 
 # --- what a file must be
