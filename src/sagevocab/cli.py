@@ -175,7 +175,7 @@ def _whole(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        reason = f"{text!r} is no whole number{whole_number_hint(text)}"
+        reason = f"{text!r} is not a whole number{whole_number_hint(text)}"
         raise argparse.ArgumentTypeError(reason) from None
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Columns = dict[str, Any]
 # The errors of a disk, or a share of it, without room.
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
-# Files from which `transformers` makes a tokenizer where there is no tokenizer.json.
+# Files from which `transformers` makes a tokenizer where there is not a tokenizer.json.
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
 _HEAD = 10_000  # bytes of a tokenizer.json that name its parts
 

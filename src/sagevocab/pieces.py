@@ -26,8 +26,8 @@ FIRST_PIECE_ID = len(SPECIAL_TOKENS)
 UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
 # What is said of a file that should be a sentencepiece model.
 NO_MODEL = (
-    "is no sentencepiece model, or was cut; copy it again or train it again, or, if it is a list "
-    "of pieces, let its name end in .txt"
+    "is not a sentencepiece model, or was cut; copy it again or train it again, or, if it is a "
+    "list of pieces, let its name end in .txt"
 )
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
@@ -102,7 +102,7 @@ def write_pieces(path: str | Path, pieces: Sequence[str]) -> None:
     """Write `pieces.txt`, whole or not at all.
 
     Raises:
-        UserError: there is no piece, or one is empty, repeated or holds a newline.
+        UserError: there is not a piece, or one is empty, repeated or holds a newline.
     """
     _check(pieces, str(path))
     write_text(path, "".join(f"{piece}\n" for piece in pieces))
@@ -112,7 +112,7 @@ def _check(pieces: Sequence[str], path: str) -> None:
     seen: dict[str, int] = {}
     for line, piece in enumerate(pieces, start=1):
         if not piece or "\n" in piece:
-            raise UserError(f"{path}:{line}: {piece!r} is no piece; put one piece on each line")
+            raise UserError(f"{path}:{line}: {piece!r} is not a piece; put one piece on each line")
         if piece in seen:
             raise UserError(
                 f"{path}:{line}: {piece!r} is on line {seen[piece]} already; remove one of them"
@@ -209,14 +209,14 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
     path: of the file that lists them, one a line; None for a list in Python.
 
     Raises:
-        UserError: one is no text, crosses a space or is there twice, or there is none.
+        UserError: one is not text, crosses a space or is there twice, or there is none.
     """
     found: dict[str, int] = {}
     name = path or "the list"
     for number, piece in enumerate(pieces, start=1):
         place = f"{key}: {path}:{number}" if path else f"{key}: item {number}"
         if not isinstance(piece, str):
-            raise UserError(f"{place} of the list is no text; give strings")
+            raise UserError(f"{place} of the list is not text; give strings")
         if piece in {"", *_LISTED_SPECIALS}:
             continue
         if WORD_START in piece[1:] or " " in piece or "\n" in piece:

@@ -243,7 +243,9 @@ def train(
 def _check_language(language: str) -> None:
     is_code = isinstance(language, str) and re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", language)
     if not is_code:
-        raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")
+        raise UserError(
+            f"language: {language!r} is not a language code; give one like sw or zh-Hant"
+        )
 
 
 @contextmanager
@@ -302,7 +304,7 @@ def _specials(
 def _section(section: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the single settings of a section; refuse those that are parameters of their own."""
     if not isinstance(values or {}, Mapping):
-        raise UserError(f"{section}: {values!r:.40} is no dictionary; give settings by name")
+        raise UserError(f"{section}: {values!r:.40} is not a dictionary; give settings by name")
     for name in values or {}:
         own = name if name in PARAMETERS.values() else PARAMETERS.get(f"{section}.{name}")
         if own:
@@ -416,12 +418,14 @@ def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) 
         return
     count, each = len(unknown), "it becomes" if len(unknown) == 1 else "each becomes"
     shown = ", ".join(visible(character) for character in list(unknown)[:_SHOWN])
+    if count > _SHOWN:
+        shown += ", ..."
     coverage = assigned("vocabulary.character_coverage", 1.0)
     log.warning(
         "%s: %s no piece, so %s %s (%s times: %s); %s",
         *(name, "1 character has" if count == 1 else f"{count:,} characters have", each),
         *(vocabulary.frame.unknown, f"{sum(unknown.values()):,}"),
-        shown + ", ..." * (count > _SHOWN),
+        shown,
         f"to keep them, train with {coverage}, or lossless=True"
         if from_text
         else "to keep them, add them to the initial vocabulary",

@@ -29,7 +29,7 @@ from pydantic_core import ErrorDetails
 
 from sagevocab.errors import SettingError
 
-# Strict: "3", 3.0 and true are no whole numbers, and "yes" is no truth value.
+# Strict: "3", 3.0 and true are no whole numbers, and "yes" is not a truth value.
 Natural = Annotated[int, Strict(), Field(ge=0)]
 Count = Annotated[int, Strict(), Field(ge=1)]
 CountOrAll = Count | Literal["all"]
@@ -112,7 +112,7 @@ _TYPES = {
     "model_type": "a section of keys",
     "dataclass_type": "a section of keys",
     "dict_type": "a section of keys",
-    "invalid_key": "keys in quotes: a bare true, no or 5 is no text",
+    "invalid_key": "keys in quotes: a bare true, no or 5 is not text",
 }
 _BOUNDS = {
     "greater_than_equal": "{ge} or more",

@@ -209,7 +209,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "of type WordLevel has no pieces inside words",
     ),
     "empty": (lambda: plain(models.BPE()), "has no pieces"),
-    "slow": (lambda: object(), "object is no tokenizer that can be read"),
+    "slow": (lambda: object(), "object is not a tokenizer that can be read"),
 }
 
 

@@ -220,7 +220,7 @@ def test_bad_bytes_can_be_replaced(here: Path) -> None:
     assert list(lines_of("b.csv", "replace", "text")) == ["caf\ufffd"]
 
 
-# --- what is no text
+# --- what is not text
 
 
 BAD_ROWS = [{"text": "good"}, {"text": "half\ud83d of a pair"}, {"text": "a\0b"}, {"text": "end"}]

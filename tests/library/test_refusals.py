@@ -156,7 +156,7 @@ TEXTS = [
 ]
 COLUMNS = [
     ("a.jsonl", "column='text'", "a.jsonl", None),
-    ("a.txt", "no table", ["a.txt", "a.jsonl"], "text"),
+    ("a.txt", "not a table", ["a.txt", "a.jsonl"], "text"),
     ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
     ("a.jsonl", "row 2: holds half a surrogate pair", "a.jsonl", "text"),
@@ -183,8 +183,8 @@ def test_texts(place: str, words: str, texts: Any, column: str | None, here: Pat
 
 CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("twice.list:3", "'a'", lambda: read_pieces("twice.list")),
-    ("gap.list:2", "no piece", lambda: read_pieces("gap.list")),
-    ("empty.list:1", "no piece", lambda: read_pieces("empty.list")),
+    ("gap.list:2", "not a piece", lambda: read_pieces("gap.list")),
+    ("empty.list:1", "not a piece", lambda: read_pieces("empty.list")),
     ("latin.list", "byte 2", lambda: read_pieces("latin.list")),
     ("none.list", "cannot be read", lambda: read_pieces("none.list")),
     ("other.npz", "no embeddings", lambda: Embeddings.load("other.npz")),
@@ -194,13 +194,13 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("tokenizer: google/gemma", "hf download google/gemma", lambda: sagevocab.load("google/gemma")),
     ("tokenizers", "then the text", lambda: sagevocab.compare("a.txt", ["tok"])),
     ("vocabulary.normalization", "nfd", lambda: Normalizer("nfd")),
-    ("initial: item 2", "no text", lambda: read_initial(["▁a", 3])),
+    ("initial: item 2", "not text", lambda: read_initial(["▁a", 3])),
     ("initial: item 3", "item 1", lambda: read_initial(["▁a", "b", "▁a"])),
     ("initial", "no pieces", lambda: read_initial([])),
-    ("initial", "no tokenizer", lambda: read_initial({"▁a": 1}.items())),
+    ("initial", "not a tokenizer", lambda: read_initial({"▁a": 1}.items())),
     ("special_tokens", "choose bert, gpt, none", lambda: special_tokens_of("roberta")),
     ("special_tokens", "twice", lambda: special_tokens_of(["<s>", "<s>"])),
-    ("special_tokens", "no token", lambda: special_tokens_of(["a b"])),
+    ("special_tokens", "not a token", lambda: special_tokens_of(["a b"])),
     ("template", "'</s>'", lambda: special_tokens_of(["<s>"], template="<s> $A </s>")),
     ("template", "$A", lambda: special_tokens_of(["<s>"], template="<s>")),
     ("template", "$B", lambda: special_tokens_of(["<s>"], template=["$A", "$A <s>"])),

@@ -69,7 +69,7 @@ def lines_of(
     hold for what is not UTF-8, too, and errors `replace` means `replace` here.
 
     Raises:
-        UserError: at once for what is no text, a missing file, a table without `column`; while
+        UserError: at once for what is not text, a missing file, a table without `column`; while
             reading for a bad line or row, which it names.
     """
     if errors not in ENCODING_ERRORS:
@@ -117,7 +117,7 @@ def check_texts(texts: Texts, column: str | None = None, errors: str = "strict")
     """Refuse what `lines_of` does not read, without reading more than the start of a file.
 
     Raises:
-        UserError: it is no text, a file is missing, or a table and its column are not there.
+        UserError: it is not text, a file is missing, or a table and its column are not there.
     """
     files = files_of(texts)
     if files is None:
@@ -181,7 +181,7 @@ def _is_word(item: Any) -> bool:
 
 
 def _check_is_file(file: str, *, may_be_text: bool) -> None:
-    """Refuse what is no file; may_be_text: whether the user may mean the text itself."""
+    """Refuse what is not a file; may_be_text: whether the user may mean the text itself."""
     try:
         status = os.stat(file)
     except (OSError, ValueError) as error:
@@ -234,7 +234,7 @@ def _check_column(file: str, column: str | None, errors: str) -> None:
     form = _table_format(file, column)
     if form is None and column is not None:
         raise UserError(
-            f"{file}: is no table (.jsonl, .csv, .tsv, .parquet); leave column= out to read "
+            f"{file}: is not a table (.jsonl, .csv, .tsv, .parquet); leave column= out to read "
             "its lines"
         )
     if form is None:
@@ -315,7 +315,7 @@ def _check_kind(texts: Any) -> None:
         raise UserError("texts: are bytes; give a list of lines: data.decode().splitlines()")
     if not hasattr(texts, "__iter__"):
         raise UserError(
-            f"texts: {texts!r:.40} is no text; give a file, a list of lines or a data set"
+            f"texts: {texts!r:.40} is not text; give a file, a list of lines or a data set"
         )
 
 
@@ -386,7 +386,7 @@ def _usable(
         else:
             raise _refusal(text, f"{name} {number}")
     if skipped:
-        log.warning("%s: %d are left out; they hold what is no text", name, skipped)
+        log.warning("%s: %d are left out; they hold what is not text", name, skipped)
 
 
 def _is_well(text: str) -> bool:

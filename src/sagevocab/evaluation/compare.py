@@ -90,11 +90,11 @@ def compare(
 
 
 def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
-    """Refuse what is no list of tokenizers, and text and tokenizers swapped."""
+    """Refuse what is not a list of tokenizers, and text and tokenizers swapped."""
     if isinstance(tokenizers, str | PathLike) or not isinstance(tokenizers, Sequence):
         raise UserError(
-            f"tokenizers: {str(tokenizers)!r:.60} is no list; give a list of tokenizers, then the "
-            "text: compare(['my-tokenizer'], 'text.txt')"
+            f"tokenizers: {str(tokenizers)!r:.60} is not a list; give a list of tokenizers, then "
+            "the text: compare(['my-tokenizer'], 'text.txt')"
         )
     for text in files_of(texts) or ():
         if is_tokenizer(Path(text)):

@@ -52,7 +52,7 @@ def tokenizer_json(path: Path, key: str) -> Path | None:
     """Return the `tokenizer.json` at a path; None for an older folder, which has none.
 
     Raises:
-        UserError: there is no tokenizer of Hugging Face.
+        UserError: there is not a tokenizer of Hugging Face.
     """
     file = path / "tokenizer.json" if path.is_dir() else path
     if file.exists():
@@ -68,7 +68,7 @@ def check_external(path: str | Path, key: str) -> None:
     path, key: as of `foreign.import_external`, which checks all the rest.
 
     Raises:
-        UserError: there is nothing at `path`, or it is no tokenizer.
+        UserError: there is nothing at `path`, or it is not a tokenizer.
     """
     path = Path(path)
     checks = {"hub": _check_hub, "model": _check_model, "list": read_list}
@@ -77,7 +77,7 @@ def check_external(path: str | Path, key: str) -> None:
         checks[kind_of(path)](path, key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            f"{key}: {path} is no tokenizer or cannot be read ({error}); {_TO_GIVE}"
+            f"{key}: {path} is not a tokenizer or cannot be read ({error}); {_TO_GIVE}"
         ) from error
 
 

@@ -53,11 +53,11 @@ class Encoder:
         """Return the ids of a text.
 
         Raises:
-            UserError: it is no string.
+            UserError: it is not a string.
         """
         if not isinstance(text, str):
             raise UserError(
-                f"text: {type(text).__name__} is no string; give one text, or several to "
+                f"text: {type(text).__name__} is not a string; give one text, or several to "
                 "encode_lines"
             )
         return next(self.encode_lines([text]))
@@ -74,10 +74,12 @@ class Encoder:
         """Return the text of ids, without special tokens.
 
         Raises:
-            UserError: one is no id of this tokenizer.
+            UserError: one is not an id of this tokenizer.
         """
         if unknown := [number for number in ids if number not in self._names]:
-            raise UserError(f"ids: {unknown[0]!r} is no id of this tokenizer; give ids of its own")
+            raise UserError(
+                f"ids: {unknown[0]!r} is not an id of this tokenizer; give ids of its own"
+            )
         return self._backend.decode(list(ids), skip_special_tokens=True)
 
     def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:

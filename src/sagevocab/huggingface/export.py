@@ -53,7 +53,7 @@ def export_greedy(
     words: how text becomes words, with BERT's special tokens; or any other frame.
 
     Raises:
-        ValueError: a character of a piece, or `▁`, is no piece; greedy matching has no floor then.
+        ValueError: a character of a piece, or `▁`, is not a piece: greedy matching has no floor.
     """
     frame = words if isinstance(words, Frame) else WordFrame(words)
     write_folder(folder, frame.tokenizer(pieces), pieces, "greedy", frame, card)

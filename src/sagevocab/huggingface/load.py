@@ -115,7 +115,7 @@ def as_own_folder(source: Any, words: WordSettings) -> Iterator[Path]:
     source: a path, or an object that `import_object` takes.
 
     Raises:
-        UserError: there is no tokenizer at a path, or the object is none.
+        UserError: there is not a tokenizer at a path, or the object is none.
     """
     path = path_of(source)
     if path is not None and is_own_folder(path):
@@ -142,7 +142,7 @@ def load(path: str | Path) -> Encoder:
     """
     if not isinstance(path, str | PathLike):
         raise UserError(
-            f"tokenizer: {type(path).__name__} is no path; give the path of a tokenizer"
+            f"tokenizer: {type(path).__name__} is not a path; give the path of a tokenizer"
         )
     path = Path(path)
     if kind_of(path) == "hub":
@@ -176,7 +176,7 @@ def convert(
         force: replace a tokenizer that is there.
 
     Raises:
-        UserError: `path` is no vocabulary, or `output` cannot be written.
+        UserError: `path` is not a vocabulary, or `output` cannot be written.
     """
     path, output = Path(path), Path(output)
     if output.resolve() in (path.resolve(), *path.resolve().parents):

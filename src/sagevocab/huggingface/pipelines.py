@@ -139,7 +139,7 @@ class WordFrame(Frame):
         for one character that it cannot match, so characters without a piece are split off before.
 
         Raises:
-            ValueError: a character of a piece, or `▁`, is no piece: greedy matching has no floor.
+            ValueError: a character of a piece, or `▁`, is not a piece: no floor for greedy match.
         """
         if missing := missing_characters(pieces):
             raise ValueError(f"the character {missing[0]!r} is part of a piece but no piece itself")
@@ -425,7 +425,7 @@ def _cut(characters: str) -> pre_tokenizers.PreTokenizer:
 
 
 def split_uncovered(pieces: Iterable[str]) -> pre_tokenizers.PreTokenizer:
-    """Split off every character that is no piece."""
+    """Split off every character that is not a piece."""
     alphabet = sorted(piece for piece in pieces if len(piece) == 1)
     escaped = "".join(f"\\x{{{ord(character):X}}}" for character in alphabet)
     return pre_tokenizers.Split(Regex(f"[^{escaped}]"), "isolated")

@@ -45,9 +45,9 @@ def load_hub(path: Path, key: str) -> Tokenizer:
         return Tokenizer.from_file(str(file)) if file else _converted(path)
     except Exception as error:  # the library raises bare exceptions of many kinds
         if file:
-            problem = f"{file} is no Hugging Face tokenizer, or is damaged ({error})"
+            problem = f"{file} is not a Hugging Face tokenizer, or is damaged ({error})"
             raise UserError(f"{key}: {problem}; copy or build it again, or give another") from error
-        problem = f"{path} is no Hugging Face tokenizer folder ({error})"
+        problem = f"{path} is not a Hugging Face tokenizer folder ({error})"
         raise UserError(f"{key}: {problem}; give one with a tokenizer.json") from error
 
 
@@ -74,7 +74,7 @@ def tokenizer_of(source: Any, key: str) -> Tokenizer:
     tokenizer = getattr(source, "backend_tokenizer", source)
     if not isinstance(tokenizer, Tokenizer):
         raise UserError(
-            f"{key}: {type(source).__name__} is no tokenizer that can be read; give a folder, "
+            f"{key}: {type(source).__name__} is not a tokenizer that can be read; give a folder, "
             "a file, a list of pieces, or a fast tokenizer of transformers or tokenizers"
         )
     return tokenizer

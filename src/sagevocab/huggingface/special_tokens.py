@@ -95,7 +95,7 @@ def special_tokens_of(
         UserError: a token is there twice or is empty, or the template names an unknown one.
     """
     if not isinstance(given, str | Sequence):
-        raise UserError(f"special_tokens: {given!r} is no list; give bert, gpt, none or a list")
+        raise UserError(f"special_tokens: {given!r} is not a list; give bert, gpt, none or a list")
     tokens = _kind(given) if isinstance(given, str) else _listed(given)
     if tokens.unknown is None and not lossless:
         roles = {**tokens.roles, "unk_token": UNKNOWN}
@@ -105,7 +105,7 @@ def special_tokens_of(
     if model_max_length is not None:
         if not isinstance(model_max_length, int) or model_max_length < 1:
             raise UserError(
-                f"model_max_length: {model_max_length!r} is no number of tokens; give one above 0"
+                f"model_max_length: {model_max_length!r} is not a number of tokens; give 1 or more"
             )
         tokens = replace(tokens, model_max_length=model_max_length)
     return tokens
@@ -127,7 +127,7 @@ def _listed(tokens: Iterable[str]) -> SpecialTokens:
     for token in listed:
         if not isinstance(token, str) or len(token) < 2 or token.split() != [token]:
             raise UserError(
-                f"special_tokens: {token!r} is no token; give two characters or more, no spaces"
+                f"special_tokens: {token!r} is not a token; give two characters or more, no spaces"
             )
         if listed.count(token) > 1:
             raise UserError(f"special_tokens: {token!r} is there twice; remove one of them")
@@ -158,7 +158,7 @@ def _template(given: str | Sequence[str], tokens: Sequence[str]) -> tuple[str, s
             raise UserError(f"template: {text!r} lacks {missing[0]}, the place of a text; add it")
         if strange := sorted(names - {"$A", "$B", *tokens}):
             raise UserError(
-                f"template: {strange[0]!r} is no special token; take it out or add it to "
+                f"template: {strange[0]!r} is not a special token; take it out or add it to "
                 "special_tokens"
             )
     return single, pair

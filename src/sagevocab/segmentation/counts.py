@@ -2,7 +2,7 @@
 
 Everything follows from the segmentation of each word type and the sequence of type ids, so the
 token sequence is never in memory. An uncovered character (UNK) holds a position of its line and
-counts among the subwords of its word. It is no piece: it has no frequency and no neighbours.
+counts among the subwords of its word. It is not a piece: it has no frequency and no neighbours.
 """
 
 from __future__ import annotations
