@@ -79,13 +79,13 @@ def measure_pretraining(folder: Path, gpus: int, **settings: Any) -> dict[str, A
     if gpus:
         torch.cuda.reset_peak_memory_stats()
     state = Path(tempfile.mkdtemp(dir=folder))
-    place = pretrain(
+    pretrain(
         *(folder / "shards", folder / "vocabulary", folder / "model", chosen),
         **{"name": "benchmark", "seed": 1, "state_dir": state, "gpus": gpus},
     )
     log = pd.read_parquet(folder / "model/training_log.parquet")
     update = log["seconds"].iloc[-1] / (len(log) - 1)
-    peak = PEAKS.get(place["device"])
+    peak = PEAKS.get(torch.cuda.get_device_name()) if gpus else None
     share = f"{flops_per_update(chosen) / update / peak / 1e12:.1%}" if peak else ""
     return {
         "tokens a second": f"{chosen.batch * chosen.sequence_length / update:,.0f}",

@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,6 @@ from reproduction.lm.training import (
     Batch,
     BudgetTrainer,
     order_of,
-    place_of,
     seed_torch,
     training_arguments,
 )
@@ -155,7 +154,7 @@ def train_causal(
     state_dir: str | Path,
     threads: int = 1,
     gpus: int = 0,
-) -> dict[str, Any]:
+) -> None:
     """Train a model and write what it needs for held-out lines.
 
     Args:
@@ -171,8 +170,6 @@ def train_causal(
         state_dir: for checkpoints.
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
-
-    Returns on what it was trained (see `training.place_of`).
 
     Raises:
         UserError: no device, a loss that is not finite, too little memory.
@@ -199,7 +196,6 @@ def train_causal(
     trainer = CausalTrainer(model, arguments, settings, lines, asked, seed=seed)
     trainer.run()
     write_parquet(output, trainer.scores())
-    return place_of(arguments)
 
 
 def build_model(symbols: int, settings: CausalSettings) -> LineModel:

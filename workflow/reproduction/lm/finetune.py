@@ -43,7 +43,6 @@ from reproduction.lm.training import (
     ExactTrainer,
     memory_for,
     order_of,
-    place_of,
     seed_torch,
     training_arguments,
     without_empty_mask,
@@ -140,7 +139,7 @@ def finetune(
     threads: int = 1,
     gpus: int = 0,
     checkpoint_minutes: float = 30.0,
-) -> dict[str, Any]:
+) -> None:
     """Fine-tune a model on a task and write its score and its predictions.
 
     Args:
@@ -160,8 +159,6 @@ def finetune(
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
         checkpoint_minutes: minutes between checkpoints.
-
-    Returns on what it was trained (see `place_of`).
 
     Raises:
         UserError: an unreadable model, no device, a loss that is not finite, too little memory.
@@ -203,7 +200,6 @@ def finetune(
     )
     write_parquet(predictions, frame)
     write_json(scores, record)
-    return place_of(arguments)
 
 
 def load_splits(

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import torch
@@ -146,7 +145,7 @@ def pretrain(
     threads: int = 1,
     gpus: int = 0,
     corpus: str | None = None,
-) -> dict[str, Any]:
+) -> None:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
 
     Processes that torchrun starts together with this call train one model.
@@ -163,8 +162,6 @@ def pretrain(
         threads: threads of the CPU, of each process.
         gpus: how many train; 0 for the CPU.
         corpus: what the card says of the text, if anything.
-
-    Returns on what it was trained (see `place_of`).
 
     Raises:
         UserError: shards of another tokenizer, too little text, no device, a loss that is not
@@ -185,17 +182,15 @@ def pretrain(
     )
     trainer = Pretrainer(shards, vocabulary, arguments, settings, seed=seed)
     trainer.run()
-    place = place_of(arguments)
     if trainer.is_world_process_zero():
         history = trainer.training_log()
-        card = model_card(name, settings, seed, history, place, corpus)
+        card = model_card(name, settings, seed, history, place_of(arguments), corpus)
         remove_leftovers(output)
         with atomic_folder(output, replace=True) as folder:
             save_model(trainer.model, vocabulary, folder)
             write_parquet(folder / "training_log.parquet", history)
             write_parquet(folder / "heldout.parquet", trainer.scores())
             write_text(folder / "README.md", card)
-    return place
 
 
 def _mark(settings: PretrainSettings, seed: int, shards: Path, vocabulary: Path) -> str:

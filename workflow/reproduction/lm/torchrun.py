@@ -21,21 +21,20 @@ from reproduction.lm.settings import PretrainSettings
 from sagevocab.errors import UserError
 from sagevocab.files import read_json, write_json, write_text
 
-_CALL, _PLACE, _ERROR = "call.json", "place.json", "error.txt"
+_CALL, _ERROR = "call.json", "error.txt"
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 _LIBC = ctypes.CDLL(None)  # loaded before a fork, where loading may hang
 
 
-def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any) -> dict[str, Any]:
+def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any) -> None:
     """Call `pretrain` in so many processes that train one model; one alone is this process.
-
-    Returns what `pretrain` returns.
 
     Raises:
         UserError: as `pretrain` does, or a process was killed.
     """
     if processes == 1:
-        return pretrain(settings=settings, **call)
+        pretrain(settings=settings, **call)
+        return
     folder = Path(call["state_dir"])
     (folder / _ERROR).unlink(missing_ok=True)
     write_json(folder / _CALL, call | {"settings": asdict(settings)})
@@ -52,7 +51,7 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
             print(line, end="", flush=True)
         signal.signal(signal.SIGTERM, before)
     if not started.returncode:
-        return read_json(folder / _PLACE)
+        return
     if (folder / _ERROR).exists():
         raise UserError((folder / _ERROR).read_text(encoding="utf-8"))
     raise UserError(
@@ -81,14 +80,12 @@ def _main(path: Path) -> None:
     logging.basicConfig(level=level, format=form, datefmt="%H:%M:%S", stream=sys.stdout)
     call = read_json(path)
     try:
-        place = pretrain(**call | {"settings": PretrainSettings(**call["settings"])})
+        pretrain(**call | {"settings": PretrainSettings(**call["settings"])})
     except UserError as error:
         write_text(path.with_name(_ERROR), str(error))
         sys.stdout.flush()
         # An ordinary exit could wait for collectives that the others will never join.
         os._exit(1)
-    if is_first:
-        write_json(path.with_name(_PLACE), place)
 
 
 if __name__ == "__main__":
