@@ -159,3 +159,30 @@ def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path) -> None:
     file.write_text("sage:\n  window: 3\n  prune_batch: 9\n  window: 4\n")
     with pytest.raises(UserError, match=r"mine\.yaml:4: window stands in line 2, too; keep one"):
         load_config(ROOT, {}, working_directory=False, files=[file])
+
+
+def test_a_key_of_a_mapping_that_others_merge_is_no_second_one(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "a: {b: &b {window: 3}}\nc: {d: &d {<<: *b, window: 4}}\nsage:\n  <<: *d\n  x: {<<: *d}\n"
+    )
+    with pytest.raises(UserError, match=r"^config key sage.x: unknown"):
+        load_config(ROOT, yaml.safe_load(file.read_text()), working_directory=False, files=[file])
+
+
+@pytest.mark.parametrize("text", ["run: {{ run }}\n", "seed: 1\n? [a, b]\n: 3\n"])
+def test_a_key_that_is_no_text_is_refused_with_its_line(tmp_path, text: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    line = len(text.splitlines()) if "{" in text else 2
+    with pytest.raises(UserError, match=rf"mine\.yaml:{line}: a key is text; .* in quotes"):
+        load_config(ROOT, {}, working_directory=False, files=[file])
+
+
+def test_what_the_command_line_overrides_blames_no_file(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text("run: mine\nsage: {window: 3}\n")
+    for given in ({"run": 1}, {"sage": {"window": "x"}}, {"sage": 3}):
+        with pytest.raises(UserError, match=r"^config key ") as refused:
+            load_config(ROOT, given, working_directory=False, files=[file])
+        assert "mine.yaml" not in str(refused.value)

@@ -19,22 +19,36 @@ from sagevocab.validation import first_problem
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _TwiceError(yaml.MarkedYAMLError):
-    """A key stands twice in a mapping."""
+class _KeyError(yaml.MarkedYAMLError):
+    """A key stands twice in a mapping, or is none."""
 
 
 class _Loader(_YAML_LOADER):
     """A loader that refuses a key that stands twice, of which YAML would take the second."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Return the mapping of a node."""
-        lines: dict[str, int] = {}
-        for key, _ in node.value:
-            if key.value in lines:
-                problem = f"{key.value} stands in line {lines[key.value]}, too; keep one of them"
-                raise _TwiceError(problem=problem, problem_mark=key.start_mark)
-            lines[key.value] = key.start_mark.line + 1
-        return super().construct_mapping(node, deep)
+    def get_single_node(self) -> yaml.Node | None:
+        """Return the node of the file, before what `<<` names is copied into its mappings."""
+        node = super().get_single_node()
+        _check_keys(node)
+        return node
+
+
+def _check_keys(node: yaml.Node | None) -> None:
+    if isinstance(node, yaml.SequenceNode):
+        for value in node.value:
+            _check_keys(value)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[str, int] = {}
+    for key, value in node.value:
+        if not isinstance(key, yaml.ScalarNode):
+            problem = "a key is text; put a value that begins with { or [ in quotes"
+            raise _KeyError(problem=problem, problem_mark=key.start_mark)
+        if key.value in lines:
+            problem = f"{key.value} stands in line {lines[key.value]}, too; keep one of them"
+            raise _KeyError(problem=problem, problem_mark=key.start_mark)
+        lines[key.value] = key.start_mark.line + 1
+        _check_keys(value)
 
 
 # --- reading
@@ -77,21 +91,28 @@ def load_config(
     try:
         return check_config(config)
     except SettingError as error:
-        here = [file for file, said in places.items() if _has(said, error.key)]
+        # `--config` overrides files, so one that says something else is not to blame.
+        refused = _said(config, error.key)
+        here = [file for file, said in places.items() if _decides(_said(said, error.key), refused)]
         where = f" (in {here[-1]})" if here else ""
         raise UserError(f"config key {error}{where}") from error
 
 
-def _has(said: Mapping[str, Any], key: str) -> bool:
-    """Return whether a file says something at a dotted key, or at a part of it."""
-    place: Any = said
+def _said(settings: Mapping[str, Any], key: str) -> Any:
+    """Return what settings say at a dotted key or above it; `...` where they say nothing."""
+    place: Any = settings
     for part in key.split("."):
         if not isinstance(place, Mapping):
-            return True
-        if part not in place:
-            return False
-        place = place[part]
-    return True
+            break
+        place = place.get(part, ...)
+    return place
+
+
+def _decides(said: Any, refused: Any) -> bool:
+    """Return whether what a file says is what is refused, or a part of it."""
+    if isinstance(said, Mapping) and isinstance(refused, Mapping):
+        return True
+    return said is not ... and said == refused
 
 
 def check_config(config: dict[str, Any]) -> Configuration:
@@ -122,7 +143,7 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) or {}
     except FileNotFoundError as error:
         raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
-    except _TwiceError as error:
+    except _KeyError as error:
         raise UserError(f"{path}:{error.problem_mark.line + 1}: {error.problem}") from error
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
