@@ -7,6 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from reproduction import progress
 from reproduction.config import load_config
@@ -98,6 +99,13 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
     )
     assert str(trained) == "About 0.0 core hours, 576 GPU hours."
     assert seconds_of_jobs(run_of())["pretrain_model"] == 24 * 3600
+
+
+def test_what_packages_ship_is_no_download() -> None:
+    demo = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
+    every = {"retrieve_corpus": 2, "retrieve_domain": 3}
+    assert costs_of(run_of(**demo), every).downloads == 0
+    assert costs_of(run_of(), every).downloads > 1e9
 
 
 def test_a_misspelt_target_gets_the_nearest_and_values_of_options_none() -> None:

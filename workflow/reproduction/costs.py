@@ -56,6 +56,7 @@ WHOLE_WIKIPEDIA, WHOLE_DUMP = 2_900_000, 900_000_000
 DUMP_BYTES = 460  # to download for a line, of a part of a dump
 PACKAGED = 5_000  # lines of a text that a package ships
 LINE_BYTES = 100  # of a local text
+ON_THIS_MACHINE = ("path", "package", "constructed")
 START_SECONDS = 2.0  # of any job
 FINETUNING_HOURS = 100 / 90  # of a GPU
 UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
@@ -143,11 +144,16 @@ def _lines(run: Run, language: str) -> float:
 
 def _downloads(run: Run) -> int:
     """Return about how many bytes a run downloads."""
-    known = [getattr(run.source(*named), "bytes", None) or 0 for named in run.sources]
+    sources = [run.source(*named) for named in run.sources]
+    known = [
+        getattr(source, "bytes", None) or 0
+        for source in sources
+        if source.kind not in ON_THIS_MACHINE
+    ]
     languages = {name: run.source("language_settings", name) for name in run.languages}
     dumps = [
         run.language(name).lines
         for name, source in languages.items()
-        if source.kind not in ("path", "package") and not getattr(source, "bytes", None)
+        if source.kind not in ON_THIS_MACHINE and not getattr(source, "bytes", None)
     ]
     return sum(known) + sum(DUMP_BYTES * lines if lines else WHOLE_DUMP for lines in dumps)
