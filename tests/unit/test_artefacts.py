@@ -53,9 +53,8 @@ def test_calls_of_the_reference_are_those_of_its_configuration(
     found = {one.name: one for one in registered(run) if one.is_in(run)}
     committed = json.loads((REFERENCE / folder / "frames/calls.json").read_bytes())
     calls = {one.name for one in reference_artefacts(run) if one.call(run)}
-    # What these are drawn from is larger than `frames.LARGEST_FRAMES`.
-    heavy = {"table_overlap", "table_differences", "figure_learning_curves"}
-    assert calls - heavy == set(committed) - heavy
+    # A new one is in the reference when that is next made; what is there can be drawn again.
+    assert calls >= set(committed)
     for name, call in committed.items():
         made = json.loads(json.dumps(each(place, found[name].call(run))))
         assert made == call, name
@@ -68,7 +67,7 @@ def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None
         if one.kind == "figure":  # a table is written by whoever called its function
             given |= dict.fromkeys(FORMATS["figure"], "")
         inspect.signature(_function(one.function)).bind(**given)
-        assert one.part_of(demo) in ("intrinsic", "downstream", "studies", "paper"), name
+        assert one.part_of(demo) in ("intrinsic", "downstream", "paper"), name
         assert all(
             isinstance(path, str) for files in one.inputs(demo).values() for path in flat(files)
         )
