@@ -108,6 +108,15 @@ def test_as_a_module_with_a_prefix(tiny, elsewhere: Path) -> None:
     assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
 
 
+def test_the_date_of_a_script_plans_nothing_where_no_source_is_below(tiny) -> None:
+    target = "table_hyperparameters_vocabulary"
+    assert tiny(target).returncode == 0
+    subprocess.run(["touch", *tiny.checkout.glob("workflow/scripts/*.py")], check=True)
+    for profile in ((), ("--workflow-profile=none",)):
+        again = tiny(target, "--dry-run", *profile)
+        assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
+
+
 def test_in_another_working_directory_beside_another_library(tiny, elsewhere: Path) -> None:
     (elsewhere / "sagevocab").mkdir()
     (elsewhere / "sagevocab/__init__.py").write_text("raise RuntimeError('the wrong library')\n")

@@ -179,16 +179,18 @@ def pretrained(wildcards):
     return {key: f"{run.pretrained(wildcards)}/{name}" for key, name in OF_MODEL.items()}
 
 
-def ignore_dates_of_scripts():
+def ignore_dates_of_scripts(wildcards=None):
     """Let no date of a script file plan a job: it is that of the checkout, and params have a digest.
 
     Snakemake has no settings of a plan while it reads the rules. It has them when it calls the first
-    function of wildcards, before it looks at a date. A workflow that uses this one as a module says
+    function of wildcards, before it looks at a date: that of a source, or, for what may have none
+    below it, this one as an input that gives no file. A workflow that uses this one as a module says
     so in its profile.
     """
     if alone:
         settings_of_plan = workflow.dag_settings
         settings_of_plan.rerun_triggers = settings_of_plan.rerun_triggers - {RerunTrigger.CODE}
+    return []
 
 
 def source_files(section, name, split=None):

@@ -16,6 +16,7 @@ for artefact in registered(run):
         name:
             artefact.name
         input:
+            ignore_dates_of_scripts,
             **{name: flat(paths) for name, paths in artefact.inputs(run).items()},
         output:
             **files_of(artefact),
@@ -266,6 +267,7 @@ rule reference_tables:
     part of `all`.
     """
     input:
+        ignore_dates_of_scripts,
         answers=sorted(
             str(path)
             for folder in (CONTROLS, RERUNS)
