@@ -186,3 +186,19 @@ def test_what_the_command_line_overrides_blames_no_file(tmp_path) -> None:
         with pytest.raises(UserError, match=r"^config key ") as refused:
             load_config(ROOT, given, working_directory=False, files=[file])
         assert "mine.yaml" not in str(refused.value)
+
+
+def test_a_source_that_an_earlier_file_hides_is_refused(tmp_path) -> None:
+    file = tmp_path / "mine.yaml"
+    files = [ROOT / "config/demo.yaml", file]
+
+    def load(said: str) -> Configuration:
+        file.write_text(f"language_settings: {{en: {{source: {{{said}}}}}}}")
+        given = written("config/demo.yaml")
+        update_config(given, yaml.safe_load(file.read_text()))
+        return load_config(ROOT, given, working_directory=False, files=files)
+
+    with pytest.raises(UserError, match=r"en\.source\.dataset: is not read, .*\.package: null"):
+        load("dataset: trwiki-202302")
+    load("package: null, dataset: trwiki-202302")
+    load("title: News")

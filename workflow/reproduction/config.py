@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from reproduction.settings import STANZAS, Configuration
+from reproduction.settings import KINDS, STANZAS, Configuration
 from sagevocab.errors import SettingError, UserError
 from sagevocab.validation import first_problem
 
@@ -89,13 +89,47 @@ def load_config(
     places |= {str(file): _read_config(Path(file)) for file in files}
     _merge(config, given)
     try:
-        return check_config(config)
+        checked = check_config(config)
+        _check_origins(places)
+        return checked
     except SettingError as error:
         # `--config` overrides files, so one that says something else is not to blame.
         refused = _said(config, error.key)
         here = [file for file, said in places.items() if _decides(_said(said, error.key), refused)]
         where = f" (in {here[-1]})" if here else ""
         raise UserError(f"config key {error}{where}") from error
+
+
+def _check_origins(places: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a source that a file names and that one of an earlier file is read in place of.
+
+    Of path, constructed, package and dataset the first that is set counts, whichever file sets it.
+    """
+    named: dict[str, tuple[dict[str, bool], str]] = {}
+    for file, said in places.items():
+        for key, source in _sources(said):
+            kinds = {kind: source[kind] is not None for kind in KINDS if kind in source}
+            last = file if any(kinds.values()) else named.get(key, ({}, file))[1]
+            named[key] = ({**named.get(key, ({}, ""))[0], **kinds}, last)
+    for key, (kinds, file) in named.items():
+        read = next((kind for kind in KINDS if kinds.get(kind)), None)
+        wanted = value_at(places[file], key)
+        mine = [kind for kind in KINDS if wanted.get(kind) is not None]
+        if read and mine and read not in mine:
+            raise UserError(
+                f"config key {key}.{mine[0]}: is not read, as another file sets {read}; "
+                f"set {key}.{read}: null beside it (in {file})"
+            )
+
+
+def _sources(said: Mapping[str, Any], key: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the mappings that say where something comes from, by their dotted keys."""
+    for name, value in said.items():
+        if isinstance(value, Mapping):
+            below = f"{key}.{name}".removeprefix(".")
+            if name in ("source", "morphology", "train", "validation"):
+                yield below, value
+            yield from _sources(value, below)
 
 
 def _said(settings: Mapping[str, Any], key: str) -> Any:
