@@ -308,14 +308,22 @@ def _train_sizes(arguments: argparse.Namespace, train: Callable[..., SageVocabul
     train: takes what differs from the arguments that the user gave.
     """
     from sagevocab.huggingface.export import check_output
+    from sagevocab.initial.vocabulary import METHODS, read_initial
 
     sizes = arguments.sizes
     folders = {size: Path(arguments.output) / str(size) for size in sizes}
     for folder in folders.values():
         check_output(folder, arguments.force)
     initial_size = arguments.initial_size
-    if initial_size is None and arguments.initial in ("bpe", "unigram"):
+    is_trained = arguments.initial in METHODS
+    if is_trained and initial_size is None:
         initial_size = round(GROWTH * sizes[-1])
+    most = initial_size if is_trained else len(read_initial(arguments.initial).pieces)
+    if sizes[-1] > most:
+        raise UserError(
+            f"--sizes: {sizes[-1]} is above the {most} initial pieces, from which SaGe prunes; "
+            "lower it or start from a larger vocabulary"
+        )
     built = train(vocab_size=sizes[0], initial_size=initial_size, output=None)
     for size, folder in folders.items():
         vocabulary = built.at_size(size)

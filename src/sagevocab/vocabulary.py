@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,7 +69,7 @@ class SageVocabulary(Encoder):
             UserError: the training did not pass through this size.
         """
         least, most = len(self.pieces), len(self.initial)
-        if not isinstance(size, int) or not least <= size <= most:
+        if not isinstance(size, Integral) or not least <= size <= most:
             raise UserError(
                 f"size: {size!r} is not among the sizes of this training; give one from {least} to "
                 f"{most}"
@@ -76,7 +77,7 @@ class SageVocabulary(Encoder):
         ablations = {name: values[: most - size] for name, values in self.ablations.items()}
         pruned = set(ablations["piece"])
         left = [piece for piece in self.initial if piece not in pruned]
-        record = {**self.record, "at_size": size}
+        record = {**self.record, "at_size": int(size)}
         return replace(self, pieces=left, ablations=ablations, record=record)
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sagevocab
@@ -44,6 +45,7 @@ def test_sizes_that_were_not_passed_are_refused() -> None:
     for size in (149, 201, "160"):
         with pytest.raises(UserError, match="from 150 to 200"):
             built.at_size(size)
+    assert len(built.at_size(np.int64(160)).pieces) == 160
 
 
 def test_the_command_writes_a_folder_for_each_size(tmp_path: Path, capsys) -> None:
@@ -59,3 +61,21 @@ def test_the_command_writes_a_folder_for_each_size(tmp_path: Path, capsys) -> No
     assert len(sagevocab.load(out / "140")) == len(alone) - 20
     assert main(train) == 1
     assert "already exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("initial", ["bpe", "folder"])
+def test_a_size_above_the_initial_one_is_refused_before_training(
+    initial: str, tmp_path: Path, capsys
+) -> None:
+    text, out = tmp_path / "text", tmp_path / "out"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    train = ["train", str(text), "-o", str(out), "-q", "--sizes", "140,201"]
+    if initial == "folder":
+        built = sagevocab.train(LINES, 150, preset="counts", **SMALL)
+        built.at_size(200).save(tmp_path / "folder")
+        more = ["--initial", str(tmp_path / "folder")]
+    else:
+        more = ["--initial-size", "200"]
+    assert main([*train, *more]) == 1
+    assert "--sizes: 201 is above the 200 initial pieces" in capsys.readouterr().err
+    assert not out.exists()
