@@ -31,6 +31,7 @@ NO_MODEL = (
 )
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
+_SHOWN = 60  # characters of a piece in a message
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
@@ -133,12 +134,16 @@ def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:
 
     Raises:
         UserError: it cannot: one without an unknown token has none for some character, or a text
-            holds half a surrogate pair.
+            is not a string or holds half a surrogate pair.
     """
     try:
         return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
     except Exception as error:  # the library raises nothing more specific
         for text in texts:
+            if not isinstance(text, str):
+                raise UserError(
+                    f"text: {type(text).__name__} is not a string; give strings alone"
+                ) from error
             if half := _HALF_PAIR.search(text):
                 raise UserError(
                     f"text: holds half a surrogate pair at position {half.start() + 1}; decode it "
@@ -220,7 +225,8 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
         if piece in {"", *_LISTED_SPECIALS}:
             continue
         if WORD_START in piece[1:] or " " in piece or "\n" in piece:
-            raise UserError(f"{place}: the piece {piece!r} crosses a space; take such pieces out")
+            shown = repr(piece) if len(piece) <= _SHOWN else f"{piece[:_SHOWN]!r}..."
+            raise UserError(f"{place}: the piece {shown} crosses a space; take such pieces out")
         if found.setdefault(piece, number) != number:
             where = f"{'line' if path else 'item'} {found[piece]}"
             raise UserError(f"{place}: {piece!r} is on {where} already; remove one of them")

@@ -164,6 +164,12 @@ def test_what_cannot_be_encoded_or_decoded_is_one_line(built) -> None:
         built.encode(LINES[:2])
     with pytest.raises(UserError, match="^ids: 99999"):
         built.decode([5, 99999])
+    with pytest.raises(UserError, match="^ids: 99999"):
+        built.names([5, 99999])
+    with pytest.raises(UserError, match="^lines: is one text"):
+        list(built.encode_lines(LINES[0]))
+    with pytest.raises(UserError, match="^text: NoneType is not a string"):
+        list(built.encode_lines([LINES[0], None]))
 
 
 def test_a_folder_that_save_pretrained_wrote_is_one_of_hugging_face(

@@ -67,8 +67,15 @@ class Encoder:
         return self.names(self.encode(text))
 
     def names(self, ids: Iterable[int]) -> list[str]:
-        """Return the tokens of ids."""
-        return [self._names[number] for number in ids]
+        """Return the tokens of ids.
+
+        Raises:
+            UserError: one is not an id of this tokenizer.
+        """
+        try:
+            return [self._names[number] for number in ids]
+        except KeyError as error:
+            raise _not_an_id(error.args[0]) from None
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, without special tokens.
@@ -77,14 +84,22 @@ class Encoder:
             UserError: one is not an id of this tokenizer.
         """
         if unknown := [number for number in ids if number not in self._names]:
-            raise UserError(
-                f"ids: {unknown[0]!r} is not an id of this tokenizer; give ids of its own"
-            )
+            raise _not_an_id(unknown[0])
         return self._backend.decode(list(ids), skip_special_tokens=True)
 
     def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
-        """Yield the ids of each line."""
+        """Yield the ids of each line.
+
+        Raises:
+            UserError: `lines` is one text, or one of them is not a string.
+        """
+        if isinstance(lines, str):
+            raise UserError("lines: is one text; give a list of texts, or this one to encode")
         rest = iter(lines)
         while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
             for encoding in encode_batch(self._backend, batch):
                 yield encoding.ids
+
+
+def _not_an_id(number: object) -> UserError:
+    return UserError(f"ids: {number!r} is not an id of this tokenizer; give ids of its own")
