@@ -251,6 +251,6 @@ def test_bad_text_is_refused_replaced_or_skipped(form: str, tmp_path: Path, capl
     assert list(lines_of(texts, column=column, bad_text="replace")) == replaced
     assert list(lines_of(texts, "replace", column)) == replaced
     assert list(lines_of(texts, column=column, bad_text="skip")) == ["good", "end"]
-    assert "2 are left out" in caplog.text
+    assert "2 items are left out" in caplog.text
     with pytest.raises(UserError, match="bad_text"):
         lines_of(texts, column=column, bad_text="drop")

@@ -386,7 +386,9 @@ def _usable(
         else:
             raise _refusal(text, f"{name} {number}")
     if skipped:
-        log.warning("%s: %d are left out; they hold what is not text", name, skipped)
+        place, _, unit = name.rpartition(", ")
+        are = f"1 {unit} is" if skipped == 1 else f"{skipped:,} {unit}s are"
+        log.warning("%s: %s left out: not text", place, are)
 
 
 def _is_well(text: str) -> bool:

@@ -83,7 +83,8 @@ def _without_nul(line: str, where: str) -> str:
     """Drop stray NUL characters, which now and then occur in texts from the web."""
     if line.count("\0") > _MOST_NUL * len(line):
         raise UserError(
-            f"{where}: contains NUL characters, as no text does; give a text file in UTF-8"
+            f"{where}: contains NUL characters, as no text does; give a text file in UTF-8, "
+            "or bad_text='replace' or 'skip'"
         )
     log.warning("%s: a NUL character was dropped", where)
     return line.replace("\0", "")
