@@ -21,8 +21,9 @@ HARD = [
     *("", " ", "▁", "▁▁a", "a▁b", "a ▁ b", "a ▁", "  two  spaces ", " x", "a  b"),
     *("tab\there", "\u3000", "a\u00a0b\u2003c", "\u200c", "a\u200cb \u0001", "é e\u0301"),
     *("12345", "日本語 ＡＢＣ", "日本語x日本", "İI ı", "ﬁ ½ ﷺ", "🙂🙂 a🙂b🙂", "x" * 600),
-    *("<s> y </s>", "<unk>", "[UNK]", "<cls>"),
+    *("<s> y </s>", "<unk>", "[UNK]", "<cls>", "pro", "procházka"),
 ]
+WORDS = {"control_symbols": ["pro"]}  # other pieces reach over each place in it
 MOVED = {"unk_id": 3, "bos_id": -1, "eos_id": -1, "pad_id": 0, "unk_piece": "[UNK]"}
 EQUAL = {
     "plain": {},
@@ -32,6 +33,9 @@ EQUAL = {
     "unigram_identity": {"model_type": "unigram", "normalization_rule_name": "identity"},
     "folded": {"normalization_rule_name": "nmt_nfkc_cf"},
     "control": {"control_symbols": ["<cls>"], "pad_id": 3},
+    "control_words": WORDS,
+    "unigram_control_words": {"model_type": "unigram", **WORDS},
+    "unknown_is_a_word": {"unk_piece": "pro"},
     "moved": MOVED,
     "unigram_moved": {"model_type": "unigram", **MOVED},
 }
@@ -45,6 +49,7 @@ REFUSED = {
     "crossing": ({"split_by_whitespace": False}, "crosses a space"),
     "word": ({"model_type": "word"}, "neither a BPE nor"),
     "char": ({"model_type": "char"}, "neither a BPE nor"),
+    "control_character": ({"control_symbols": ["."]}, "special token '.'"),
 }
 
 
@@ -95,3 +100,11 @@ def test_control_symbols_of_an_initial_model_stay_special(tmp_path: Path) -> Non
     built = sagevocab.train(LINES, 200, initial=path, word2vec=small, progress=False)
     assert built.frame.special_tokens == ["<unk>", "<s>", "</s>", "<pad>", "<cls>"]
     assert built.decode([4, *built.encode("the cat")]) == "the cat"
+
+
+def test_control_symbols_that_are_words_are_refused_as_an_initial_vocabulary(
+    tmp_path: Path,
+) -> None:
+    path = trained(tmp_path, **EQUAL["control_words"])
+    with pytest.raises(UserError, match="is a word of text, too"):
+        sagevocab.train(LINES, 200, initial=path, progress=False)

@@ -439,14 +439,21 @@ def split_special_tokens(
     The cut is at the first place that no piece reaches over, so it changes nothing else; if there
     is no such place, after the first character. Returns no step where there are no such tokens.
     """
-    pairs = {piece[at : at + 2] for piece in pieces for at in range(len(piece) - 1)}
     heads = []
-    for token in tokens:
-        free = (at for at in range(1, len(token)) if token[at - 1 : at + 1] not in pairs)
-        cut = next(free, 1)
+    for token, free in zip(tokens, free_cuts(tokens, pieces), strict=True):
+        cut = free or 1
         heads.append(f"{re.escape(token[:cut])}(?={re.escape(token[cut:])})")
     cut = [pre_tokenizers.Split(Regex("|".join(heads)), "merged_with_previous")]
     return cut if heads else []
+
+
+def free_cuts(tokens: Sequence[str], pieces: Sequence[str]) -> list[int]:
+    """Return for each token the first place in it that no piece reaches over; 0 if none is."""
+    pairs = {piece[at : at + 2] for piece in pieces for at in range(len(piece) - 1)}
+    return [
+        next((at for at in range(1, len(token)) if token[at - 1 : at + 1] not in pairs), 0)
+        for token in tokens
+    ]
 
 
 def check_spellings(specials: Sequence[str], pieces: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from sagevocab.corpus.words import NORMALIZATIONS, character_map
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_path, write_json, write_text
 from sagevocab.huggingface.export import unlikely
-from sagevocab.huggingface.pipelines import split_special_tokens
+from sagevocab.huggingface.pipelines import free_cuts, split_special_tokens
 from sagevocab.huggingface.special_tokens import SpecialTokens, by_role, roles_of
 from sagevocab.pieces import NO_MODEL, WORD_START
 
@@ -67,6 +68,12 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
     if not any(len(piece) == 1 for piece in pieces):
         raise UserError(f"{key}: {path} has no piece of one character; give another model")
     crossing = [piece for piece in pieces if WORD_START in piece[1:]]
+    single = [token for token in special_tokens_of_model(model).tokens if len(token) == 1]
+    if single:
+        raise UserError(
+            f"{key}: {path} has the special token {single[0]!r}, which the model would take for "
+            "the character in text; train it with a longer name for this token"
+        )
     if crossing:
         raise UserError(
             f"{key}: the piece {crossing[0]!r} of {path} crosses a space; train without such pieces"
@@ -209,8 +216,7 @@ def tokenizer_of_model(path: Path, key: str) -> tuple[Tokenizer, dict[str, Any]]
     tokenizer = Tokenizer(_model(model))
     tokenizer.normalizer = _normalizer(rule)
     words = pre_tokenizers.Metaspace(WORD_START, prepend_scheme="never")
-    apart = split_special_tokens(specials.tokens, pieces_of_model(model))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, *apart])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([words, *_apart(model, specials.tokens)])
     tokenizer.decoder = decoders.Metaspace(WORD_START, prepend_scheme="always")
     tokenizer.add_special_tokens(
         [AddedToken(token, special=True, normalized=False) for token in specials.tokens]
@@ -222,6 +228,19 @@ def tokenizer_of_model(path: Path, key: str) -> tuple[Tokenizer, dict[str, Any]]
         "clean_up_tokenization_spaces": False,
     }
     return tokenizer, configuration
+
+
+def _apart(model: Model, specials: Sequence[str]) -> list[pre_tokenizers.PreTokenizer]:
+    """Return what cuts special tokens that text spells, where the model may match them.
+
+    No merge gives one. UnigramLM takes one instead of characters without a piece, which no piece
+    reaches over; a token without such a place has to stay whole, as pieces cross each cut.
+    """
+    if is_bpe(model):
+        return []
+    pieces = pieces_of_model(model)
+    cuts = zip(specials, free_cuts(specials, pieces), strict=True)
+    return split_special_tokens([token for token, free in cuts if free], pieces)
 
 
 def _normalizer(rule: str) -> normalizers.Normalizer:
