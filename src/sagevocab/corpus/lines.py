@@ -406,5 +406,5 @@ def _refusal(text: str, place: str) -> UserError:
     kind = "a NUL character" if found[0] == "\0" else "half a surrogate pair"
     return UserError(
         f"{place}: holds {kind} at position {found.start() + 1}; mend it, or give "
-        "bad_text='replace' or 'skip'"
+        "bad_text='replace' or bad_text='skip'"
     )

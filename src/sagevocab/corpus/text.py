@@ -84,7 +84,7 @@ def _without_nul(line: str, where: str) -> str:
     if line.count("\0") > _MOST_NUL * len(line):
         raise UserError(
             f"{where}: contains NUL characters, as no text does; give a text file in UTF-8, "
-            "or bad_text='replace' or 'skip'"
+            "or bad_text='replace' or bad_text='skip'"
         )
     log.warning("%s: a NUL character was dropped", where)
     return line.replace("\0", "")
