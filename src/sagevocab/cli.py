@@ -324,7 +324,10 @@ def _train_sizes(arguments: argparse.Namespace, train: Callable[..., SageVocabul
             f"--sizes: {sizes[-1]} is above the {most} initial pieces, from which SaGe prunes; "
             "lower it or start from a larger vocabulary"
         )
-    built = train(vocab_size=sizes[0], initial_size=initial_size, output=None)
+    try:
+        built = train(vocab_size=sizes[0], initial_size=initial_size, output=None)
+    except UserError as error:  # the option that a user gave
+        raise UserError(str(error).replace("vocab_size", "--sizes")) from error
     for size, folder in folders.items():
         vocabulary = built.at_size(size)
         vocabulary.save(folder, force=arguments.force)

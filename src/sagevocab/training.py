@@ -65,6 +65,7 @@ log = logging.getLogger(__name__)
 _WORDS_A_PIECE = 30
 _LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
 _NON_JOINER = "\u200c"
+_BYTES = 256
 _SHOWN = 20  # characters that a message lists
 
 
@@ -373,6 +374,12 @@ def _trained_initial(
 ) -> InitialVocabulary:
     sizes = settings.vocabulary.initial_size, _part(TrainingSettings, settings.vocabulary)
     if isinstance(frame, HubFrame):
+        if settings.sage.vocab_size < _BYTES:
+            raise SettingError(
+                "vocabulary.vocab_size",
+                f"{settings.sage.vocab_size} is below the {_BYTES} bytes, which are never pruned; "
+                "raise it",
+            )
         initial = train_lossless(corpus, *sizes, frame, name)
     else:
         initial = train_initial(settings.initial, corpus, *sizes, frame, name)

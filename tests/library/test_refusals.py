@@ -115,7 +115,7 @@ ARGUMENTS = [
     ("lossless", "unigram", {"lossless": True, "initial": "unigram"}),
     ("special_tokens", "bytes", {"lossless": True, "special_tokens": ["<é>"]}),
     ("special_tokens", "list", {"special_tokens": 5}),
-    ("initial_size", "256 bytes", {"lossless": True, "vocab_size": 180, "initial_size": 200}),
+    ("vocab_size", "256 bytes", {"lossless": True, "vocab_size": 200}),
     ("language", "code", {"language": 3}),
     ("encoding_errors", "choose", {"encoding_errors": "ignore"}),
     ("texts", "give a file", {"texts": 16_000, "vocab_size": "corpus.txt"}),

@@ -79,3 +79,15 @@ def test_a_size_above_the_initial_one_is_refused_before_training(
     assert main([*train, *more]) == 1
     assert "--sizes: 201 is above the 200 initial pieces" in capsys.readouterr().err
     assert not out.exists()
+
+
+@pytest.mark.parametrize("sizes", ["10,150", "150,100000"])
+def test_messages_on_sizes_name_the_option_that_was_given(
+    sizes: str, tmp_path: Path, capsys
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    assert main(["train", str(text), "-o", str(tmp_path / "out"), "-q", "--sizes", sizes]) == 1
+    error = capsys.readouterr().err
+    assert "--sizes" in error
+    assert "--vocab-size" not in error
