@@ -98,7 +98,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
         pruned["counts"] = list(counted.ablations["piece"])
         pruned["prunable"] = [*itertools.compress(pieces, prunable(pieces))]
         for kind in VECTORS:
-            if f"program, {kind}" in pruned:
+            if {f"program, {kind}", f"exact, {kind}"} <= pruned.keys():
                 continue
             print(f"pruning: {kind}", flush=True)
             embeddings, seed = vectors(kind, lines, segmenter)
