@@ -166,13 +166,13 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     (folder / "figure.png").write_bytes(PIXEL)
     bold = Segmentation(("▁dial", "og", "ues"), frozenset({0, 1}))
     table = Table(["Piece", "BPE"], [[["_og", bold], ["a | b", "3"]]], [], ["A note < all."])
-    (folder / "table.html").write_text(table.html(), encoding="utf-8")
+    (folder / "table.md").write_text(table.markdown(), encoding="utf-8")
     names = ["figure_lengths", "table_examples", "table_ner", "table_hyperparameters_vocabulary"]
     return {
         "title": "SaGe, run tiny",
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
-        "tables": {name: folder / "table.html" for name in names[1:]},
+        "tables": {name: folder / "table.md" for name in names[1:]},
         "titles": dict.fromkeys(names, "A title"),
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,

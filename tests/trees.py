@@ -27,7 +27,7 @@ import pandas as pd
 # Below a run's folder. Of these only the names are compared: the contents are times, or show some.
 _NAMES_ONLY = re.compile(
     r"logs/.*"
-    r"|tables/table_controls\.(html|md|tex)"
+    r"|tables/table_controls\.(md|tex)"
     r"|claims\.md|findings\.md|report\.html"
 )
 # The files that hold times beside results.

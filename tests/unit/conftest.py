@@ -28,7 +28,7 @@ def logging_as_before() -> Iterator[None]:
 @pytest.fixture
 def outputs(tmp_path: Path) -> dict[str, Path]:
     """Where a table is written."""
-    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md", "html")}
+    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
 
 
 @pytest.fixture

@@ -39,13 +39,6 @@ def test_a_csv_has_ten_significant_digits_of_a_number(outputs):
     assert text_of(outputs, "csv") == "a,b,c\n0.6666666667,12345678.91,1\n"
 
 
-def test_cells_and_notes_are_text_in_html():
-    bold = Segmentation(("▁a", "<b>", "c"), frozenset({1, 2}))
-    html = Table(["", "Piece"], [[["x < y", bold]]], [], ["a & b"]).html()
-    assert "x &lt; y" in html and "▁a <strong>&lt;b&gt; c</strong>" in html
-    assert '<p class="note">a &amp; b</p>' in html
-
-
 # --- hyperparameters
 
 PAPER_ROWS = VALUES["hyperparameters"]

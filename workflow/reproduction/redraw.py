@@ -58,7 +58,7 @@ def rebuild_report(folder: Path, output: Path) -> None:
         return output / place if (output / place).is_file() else folder / place
 
     figures = {name: made(f"figures/{name}.png") for name in given["titles"]}
-    tables = {name: made(f"tables/{name}.html") for name in given["titles"]}
+    tables = {name: made(f"tables/{name}.md") for name in given["titles"]}
     build_report(
         output / "report.html",
         title=f"SaGe, run {given['run']['name']}",

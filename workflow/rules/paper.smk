@@ -3,7 +3,7 @@
 # and reference results for git.
 #
 # In:    measurements, scores; workflow/resources/paper_values.yaml
-# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md
+# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers) and .md
 #        claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
 #        results/reference/{intrinsic,lm}/, and the tables of results/reference/{controls,reruns}/
 # Steps: draw; judge every claim for each SaGe tokenizer and language; write what was found as an
@@ -152,7 +152,7 @@ rule build_report:
     input:
         **(OF_PAPER or {"measured": result("tables/table_tokenizers.csv")}),
         figures=artefact_files(run, FIGURES, "png"),
-        tables=artefact_files(run, TABLES, "html"),
+        tables=artefact_files(run, TABLES, "md"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         corpora=run.files("corpus/{lang}.txt.zst", lang=OWN_LANGUAGES),

@@ -27,7 +27,7 @@ Of = Callable[[Run], Any]
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
-FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "html", "md")}
+FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "md")}
 # Files that hold what was measured, and no text, model or tokenizer.
 _FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,3 +66,8 @@ def is_number(cell: object) -> bool:
     """Return whether a cell is a number with what belongs to it, which no line may break."""
     is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
     return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)
+
+
+def are_numbers(column: Iterable[object]) -> bool:
+    """Return whether all cells of a column are numbers, but for those without a value."""
+    return all(cell in ("", NOTHING) or is_number(cell) for cell in column)

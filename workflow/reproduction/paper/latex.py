@@ -14,7 +14,7 @@ from itertools import groupby
 import jinja2
 
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.formats import NOTHING, is_number
+from reproduction.paper.formats import are_numbers
 from sagevocab.pieces import WORD_START
 
 _ESCAPED = {
@@ -135,7 +135,7 @@ def _column(cells: Sequence[object]) -> str:
     """Return the format of a column: numbers at the right, text of many words wrapped."""
     if max(len(str(cell)) for cell in cells) > _WRAPS:
         return rf">{{\raggedright\arraybackslash}}p{{{_WRAPPED}em}}"
-    return "r" if all(cell in ("", NOTHING) or is_number(cell) for cell in cells) else "l"
+    return "r" if are_numbers(cells) else "l"
 
 
 def _pages(blocks: Sequence[Block]) -> list[list[Block]]:

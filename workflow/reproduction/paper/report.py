@@ -50,7 +50,6 @@ from sagevocab.files import write_text
 
 log = logging.getLogger(__name__)
 
-_SCROLLS = '<div class="scroll" role="region" aria-label="In numbers" tabindex="0">'
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
@@ -78,7 +77,7 @@ def build_report(
     run: name, labels and presets (by tokenizer), compared (tokenizers that the playground opens
     with; all, if none), names (of texts), constructed (names of tasks), models (whether the run has
     any), settings (nested as in the configuration), texts (name and title of each).
-    figures: target -> png; tables: target -> html of `table.Table`, both with their other
+    figures: target -> png; tables: target -> Markdown, both with their other
     forms beside them; titles, captions (reStructuredText): by target. vocabularies: language ->
     tokenizer -> its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
@@ -237,11 +236,7 @@ def _require_portable(text: str, output: Path | str) -> None:
 
 def _summary(findings: Path | str) -> Markup:
     """Return the summary of the findings as HTML."""
-    try:
-        text = Path(findings).read_text(encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    return _html(section(text, SUMMARY))
+    return _html(section(_read(findings, "findings"), SUMMARY))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -311,16 +306,15 @@ def _table(path: Path | str, name: str, title: str, caption: str, folder: Path) 
     return {
         "name": name,
         "title": title,
-        "content": _read_html(path, name),
+        "content": _html(_read(path, name), title),
         "caption": show_caption(name, caption),
         "files": _files(path, folder, ("csv", "md", "tex")),
     }
 
 
-def _read_html(path: Path | str, name: str) -> Markup:
-    """Read what `Table.html` gave, which is safe as it stands."""
+def _read(path: Path | str, name: str) -> str:
     try:
-        return Markup(Path(path).read_text(encoding="utf-8"))  # noqa: S704
+        return Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
 
@@ -346,14 +340,17 @@ def show_caption(name: str, text: str) -> Markup:
     return _html(inspect.cleandoc(text))
 
 
-def _html(text: str) -> Markup:
+def _html(text: str, region: str = "In numbers") -> Markup:
     """Return Markdown as HTML; what a caption has of reStructuredText is the same in both.
 
     The page loads no files and has no inline styles: an image is a link to the figure on the page,
-    and a table that is wide for a window scrolls by itself.
+    and a table that is wide for a window scrolls by itself. region: what a screen reader calls
+    its tables.
     """
     markdown = MarkdownIt("js-default")
-    for name, rule in _RENDER_RULES.items():
+    scroll = f'<div class="scroll" role="region" aria-label="{escape(region)}" tabindex="0">'
+    rules = {"table_open": lambda *_: f"{scroll}<table>", **_RENDER_RULES}
+    for name, rule in rules.items():
         markdown.add_render_rule(name, rule)
     return Markup(markdown.render(text).strip())  # noqa: S704 (HTML in it is escaped)
 
@@ -370,7 +367,6 @@ def _table_cell(renderer: RendererHTML, tokens: Sequence[Token], at: int, *_: An
 # Kind of Markdown token -> how it is written.
 _RENDER_RULES: dict[str, Callable[..., str]] = {
     "image": _figure_link,
-    "table_open": lambda *_: f"{_SCROLLS}<table>",
     "table_close": lambda *_: "</table></div>",
     "th_open": lambda *_: '<th scope="col">',
     "td_open": _table_cell,
