@@ -23,7 +23,7 @@ from reproduction.cards import card
 from reproduction.config import load_config
 from reproduction.retrievals import dump_sample, retrieved_files, sources_table
 from reproduction.run import Run
-from reproduction.run_report import changes, claims_run, reference_sources, texts
+from reproduction.run_report import claims_run, reference_sources, texts
 from reproduction.settings import Configuration, Tokenizer
 from sagevocab.settings import settings_from
 
@@ -239,25 +239,11 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
 # --- Report and reference pages
 
 
-def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
+def test_a_text_of_the_user_is_shown_by_its_name_beside_the_papers(tmp_path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("a line\n")
     source = {"source": {"path": str(text), "format": "text"}, "lines": 10}
-    run = run_of(
-        language_settings={"en": source},
-        tokenizer_settings={"sage": {"prune_batch": 50}},
-        **{"sage": {"window": 4}, "word2vec": {"epochs": 7}},
-        **{"analysis": {"top_neighbours": 9}, "probes": {"vector_lines": 9}},
-    )
-    rows = {row["key"]: (row["usual"], row["run"]) for row in changes(run, config_of())}
-    assert rows == {
-        "language_settings.en.lines": (750000, 10),
-        "sage.window": (5, 4),
-        "word2vec.epochs": (5, 7),
-        "analysis.top_neighbours": (200, 9),
-        "probes.vector_lines": (100_000, 9),
-        "tokenizer_settings.sage.prune_batch": (None, 50),
-    }
+    run = run_of(language_settings={"en": source})
     (english, *_), (source, *_) = texts(run), reference_sources(run)
     assert (english["title"], source["files"]) == ("text.txt", [str(text)])
     assert "Wikipedia" in english["paper"]

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from reproduction.settings import KINDS, STANZAS, Configuration
+from reproduction.settings import KINDS, Configuration
 from sagevocab.errors import SettingError, UserError
 from sagevocab.validation import first_problem
 
@@ -203,40 +203,12 @@ def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
             config[key] = value
 
 
-# --- comparing configurations
-
-
-def changed_settings(
-    settings: Mapping[str, Any], usual: Mapping[str, Any], keys: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Return where a run's configuration differs from the usual one: key, usual, run.
-
-    keys: dotted keys, or sections all of whose keys are compared. A stanza that only one of the
-    two has is another text or tokenizer, not another setting, and left out; a key is not: it
-    counts as None where it is missing.
-    """
-    pairs = ((key, value_at(usual, key), value_at(settings, key)) for key in keys)
-    return [row for pair in pairs for row in _changes(*pair)]
-
-
 def value_at(settings: Mapping[str, Any], key: str) -> Any:
     """Return the value of a dotted key, the whole for none; None where there is none."""
     place: Any = settings
     for part in key.split(".") if key else ():
         place = place.get(part) if isinstance(place, Mapping) else None
     return place
-
-
-def _changes(key: str, usual: Any, run: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(usual, Mapping) and isinstance(run, Mapping):
-        stanzas = key in STANZAS.values()
-        names = (
-            [name for name in usual if name in run] if stanzas else dict.fromkeys([*usual, *run])
-        )
-        for name in names:
-            yield from _changes(f"{key}.{name}", usual.get(name), run.get(name))
-    elif usual != run:
-        yield {"key": key, "usual": usual, "run": run}
 
 
 if __name__ == "__main__":

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.artefacts.shared import labels_of
-from reproduction.config import changed_settings
 from reproduction.data.files import local_files
-from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
-from reproduction.settings import Configuration
 
 
 def report_run(run: Run) -> Stanza:
@@ -79,10 +76,12 @@ def _controls(run: Run) -> dict[str, list[str]]:
 
 
 def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
-    """Return what was typed for reference results; a name stands for files that are not here."""
-    here = [Path(file) for file in configfiles if Path(file).is_relative_to(checkout / "config")]
-    names = [str(file.relative_to(checkout)) for file in here]
-    names += [OWN_CONFIGURATION] if len(here) < len(configfiles) else []
+    """Return what was typed for reference results; of a file outside the checkout only its name."""
+    paths = map(Path, configfiles)
+    names = [
+        str(path.relative_to(checkout)) if path.is_relative_to(checkout) else path.name
+        for path in paths
+    ]
     return f"snakemake --cores 2 --configfile {' '.join(names)} -- build_reference"
 
 
@@ -143,26 +142,3 @@ def _paper_text(run: Run, dataset: str | None) -> Stanza:
     entry = run.catalogue.get(dataset, {})
     entry = run.catalogue.get(entry.get("stands_for"), entry)
     return entry if entry.get("in_paper") else {}
-
-
-def changes(run: Run, usual: Configuration) -> list[Stanza]:
-    """Return where the settings of vocabularies, measurements and models are not the usual ones.
-
-    What texts are, and where they come from, is beside them and is left out.
-    usual: another configuration.
-    """
-    texts = (("language_settings", run.languages), ("domain_settings", run.domains))
-    lines = [
-        f"{section}.{name}.{key}"
-        for section, names in texts
-        for name in names
-        for key in ("lines", "heldout_lines", "shuffle")
-        if name in getattr(usual, section)
-    ]
-    known = [name for name in run.tokenizers if name in usual.tokenizer_settings]
-    stanzas = [f"tokenizer_settings.{name}" for name in known]
-    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec"]
-    sections += ["analysis", "probes"]
-    models = "lm" if run.models else "lm.enabled"
-    both = run.config.model_dump(), usual.model_dump()
-    return changed_settings(*both, [*lines, *sections, *stanzas, models])

@@ -83,7 +83,6 @@ try:
     from reproduction.retrievals import dump_sample, retrieved_files, sources_table
     from reproduction.run import Run, memory
     from reproduction.run_report import (
-        changes,
         claims_run,
         reference_command,
         reference_sources,

@@ -243,7 +243,6 @@ rule build_reference:
         ],
         tasks=reference_tasks(run),
         run=report_run(run),
-        changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         calls=lambda wildcards, output: CALLS,
         report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),

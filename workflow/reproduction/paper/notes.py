@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-OWN_CONFIGURATION = "mine.yaml"  # in commands, stands for configuration files of a user's own
-
 
 def presets_note(presets: Iterable[tuple[str, str]]) -> str:
     """Return which reading of the method each label means; empty if there are none.

@@ -26,7 +26,7 @@ from reproduction.manifest import commits_of, git_commit, package_versions
 from reproduction.paper.formats import listed
 from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
+from reproduction.paper.notes import scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
 from reproduction.paper.tally import count_verdicts
 from reproduction.paper.templates import page_environment
@@ -56,7 +56,6 @@ def build_reference(
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
-    changes: Sequence[Mapping[str, Any]] = (),
     made: Mapping[str, Sequence[Path | str]] | None = None,
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
@@ -79,7 +78,6 @@ def build_reference(
         lists: path and format of the lists of segmented words.
         tasks: label, split, title, files (of the source) and rows (path of the rows taken from
             them) of each split of each task.
-        changes: settings that are not those of config.yaml: key, usual, run.
         made: artefacts that stay behind, by a phrase such as "Models were trained"; the page names
             the commits that made them.
         tokenizers: folders to copy.
@@ -115,7 +113,6 @@ def build_reference(
             lists=lists,
             tasks=tasks,
             differences=list(differences(run, read_paper_values(paper))),
-            changes=changes,
             settings=_settings(run),
             made={what: commits_of(found, manifest) for what, found in (made or {}).items()},
             left=left,
@@ -180,7 +177,6 @@ def _render(template: Path | str, **values: Any) -> str:
     page = environment.get_template(Path(template).name).render(
         listed=listed,
         packages=package_versions(),
-        own_configuration=OWN_CONFIGURATION,
         largest_file=LARGEST_FILE,
         largest_frames=LARGEST_FRAMES,
         **values,
