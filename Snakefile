@@ -81,5 +81,7 @@ for one in OWN:
         one.set_params(code=code_of(Path(one.script).name))
     # `snakemake --list-target-rules` shows a line of each.
     one.docstring = first_sentence(one.docstring)
-for line in hints(sys.argv[1:], [one.name for one in OWN]):
+FILES = [str(file) for one in OWN for file in one.output if not file.contains_wildcard()]
+TARGETS = [*(one.name for one in OWN), *FILES]
+for line in hints(sys.argv[1:], TARGETS, lambda file: any(one.is_producer(file) for one in OWN)):
     print(line, file=sys.stderr)

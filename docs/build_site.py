@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import sagevocab
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.paper.report import build_playground
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +57,7 @@ def api_page() -> str:
 
 def playground(page: Path) -> None:
     """Write the page that segments text with the reference results' tokenizers."""
-    config = load_config(ROOT, {}, working_directory=False)
+    config = load_run({}).config
     languages = [lang for lang in config.languages if (TOKENIZERS / lang).is_dir()]
     build_playground(
         page,

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 from snakemake.utils import update_config
 
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.run import Run
 
 ROOT = Path(__file__).parents[1]
@@ -34,7 +34,7 @@ def reference_run(folder: str) -> Run:
     for path in _source_paths(given):
         Path(path).parent.mkdir(exist_ok=True)
         Path(path).touch()
-    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+    return load_run(given)
 
 
 def _source_paths(given: Mapping[str, Any]) -> Iterator[str]:

@@ -151,7 +151,7 @@ def first_problem(error: ValidationError, kind: type, data: Mapping[str, Any]) -
     if isinstance(cause, SettingError):
         return cause.under(".".join(keys[0]))
     if same[0]["type"] in _UNKNOWN:
-        reason = _unknown(keys[0][-1], list(node_at(schema, keys[0][:-1])["properties"]))
+        reason = unknown(keys[0][-1], list(node_at(schema, keys[0][:-1])["properties"]))
     else:
         reason = str(cause or _reason(same))
         described = node_at(schema, keys[0]).get("description", "").partition(". ")[0]
@@ -172,7 +172,8 @@ def _key(detail: ErrorDetails, data: Any) -> tuple[str, ...]:
     return tuple(key)
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def unknown(name: str, known: Sequence[str]) -> str:
+    """Return what to say of an unknown name: the nearest known one, or all."""
     close = difflib.get_close_matches(name, known, n=1)
     return f"unknown; did you mean {close[0]}?" if close else f"unknown; known: {', '.join(known)}"
 

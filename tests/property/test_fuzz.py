@@ -22,12 +22,11 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
 from reproduction.retrievals import retrieved_files, sources_table
-from reproduction.run import Run
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import check_external
@@ -162,9 +161,7 @@ def test_a_configuration(changes: list) -> None:
             place[key] = place = inner if isinstance(inner, dict) else {}
         place[f"{path[-1]}x" if beside else path[-1]] = copy.deepcopy(value)
     with one_line_at_most():
-        run = Run.of(
-            load_config(ROOT, config, working_directory=False), ROOT / "workflow/resources"
-        )
+        run = load_run(config)
         run.vocabulary_files(), retrieved_files(run), sources_table(run)
 
 
@@ -174,7 +171,7 @@ def test_a_configuration_file(data: bytes, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("config.yaml").write_bytes(data)
     with one_line_at_most():
-        load_config(ROOT, {}, working_directory=True)
+        load_run({}, working_directory=True)
 
 
 # --- tokenizers

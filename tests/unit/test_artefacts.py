@@ -20,7 +20,7 @@ from reproduction.artefacts.registry import (
     reference_artefacts,
     registered,
 )
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="module")
 def demo() -> Run:
     given = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
-    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+    return load_run(given)
 
 
 @pytest.fixture(scope="module")
@@ -94,8 +94,7 @@ def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefac
 
 
 def test_figures_of_one_column_have_its_style() -> None:
-    config = load_config(ROOT, {"figures": {"width": "column"}}, working_directory=False)
-    run = Run.of(config, ROOT / "workflow/resources")
+    run = load_run({"figures": {"width": "column"}})
     [one] = (one for one in registered(run) if one.name == "figure_lengths")
     assert [Path(path).name for path in one.inputs(run)["style"]] == [
         "style.mplstyle",

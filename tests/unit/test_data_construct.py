@@ -56,7 +56,7 @@ def test_another_file_of_the_package_is_one_line(tmp_path, shipped) -> None:
 
 def test_what_is_not_there_is_one_line() -> None:
     for task, split in (("cola", None), ("rte", "train")):
-        with pytest.raises(UserError, match=r"^config key k\.constructed: .*"):
+        with pytest.raises(UserError, match=r"^k\.constructed: .*"):
             resolve_source({"constructed": task}, {}, key="k", split=split)
 
 

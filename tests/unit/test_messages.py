@@ -22,7 +22,7 @@ import pytest
 import yaml
 import zstandard
 
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.run import Run
 from sagevocab import cli
 from sagevocab.errors import UserError
@@ -289,8 +289,7 @@ def test_a_command(place: str, command: str, files: Files, whole: Path, here: Pa
 def plan(config: Mapping[str, Any], *, working_directory: bool = False) -> Run | None:
     """Plan a run as the Snakefile does; None where that ends with a message."""
     try:
-        checked = load_config(ROOT, config, working_directory=working_directory)
-        return Run.of(checked, ROOT / "workflow/resources")
+        return load_run(config, working_directory=working_directory)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return None

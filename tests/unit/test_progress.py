@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from reproduction import progress
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.costs import costs_of, seconds_of_jobs
 from reproduction.progress import Brief
 from reproduction.run import Run
@@ -20,8 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run_of(**given: object) -> Run:
-    config = load_config(ROOT, given, working_directory=False)
-    return Run.of(config, ROOT / "workflow/resources")
+    return load_run(given)
 
 
 def record(event: str | None, message: str = "", **fields: object) -> logging.LogRecord:
@@ -75,8 +74,22 @@ def test_a_job_is_one_line_with_what_is_left_by_the_costs(said) -> None:
 
 
 def test_errors_and_all_else_are_shown_as_they_are(said) -> None:
-    assert said(record("job_error", "Error in rule fast")) == ["Error in rule fast"]
+    failed = record("job_error", "Error in rule fast", rule_name="fast", log=["no.log"])
+    assert said(failed) == ["Error in rule fast"]
     assert said(record(None, "Nothing to be done")) == ["Nothing to be done"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_users_mistake_is_the_line_of_the_job(elsewhere: bool, tmp_path) -> None:
+    line = "error: fast: a.txt:2: is not UTF-8; convert it"
+    (tmp_path / "fast.log").write_text(f"begins\n{line}\n")
+    log = [str(tmp_path / "fast.log")]
+    failed = record("job_error", "Error in rule fast", rule_name="fast", log=log)
+    script = record("error", "RuleException:\nCalledProcessError in file ...")
+    brief = Brief(logging.Formatter(), {}, str, elsewhere=elsewhere)
+    shown = [brief.format(one) for one in (script, failed) if brief.filter(one)]
+    # On this machine the job has printed it.
+    assert shown == ([line] if elsewhere else [])
 
 
 def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
@@ -111,8 +124,15 @@ def test_what_packages_ship_is_no_download() -> None:
 def test_a_misspelt_target_gets_the_nearest_and_values_of_options_none() -> None:
     targets = ["figure_fertility", "table_overlap", "vocabularies", "all"]
     given = ["--cores", "2", "--executor", "slurm", "config/demo.yaml", "all", "figur_fertility"]
-    [line] = hints(given, targets)
+    [line] = hints(given, targets, lambda file: False)
     assert "no target figur_fertility; near it are figure_fertility;" in line
+
+
+def test_a_misspelt_file_gets_the_nearest_and_one_that_is_made_none() -> None:
+    targets = ["figure_fertility", "results/demo/figures/figure_fertility.pdf", "all"]
+    given = ["results/demo/figures/fertilty.pdf", "results/demo/figures/figure_fertility.png"]
+    [line] = hints(given, targets, lambda file: file == given[1])
+    assert f"no target {given[0]}; near it are {targets[1]};" in line
 
 
 def test_a_docstring_is_told_by_its_first_sentence() -> None:

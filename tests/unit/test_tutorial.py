@@ -13,9 +13,8 @@ import pandas as pd
 import pytest
 import yaml
 
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.retrievals import retrieved_files
-from reproduction.run import Run
 from sagevocab.cli import main
 from sagevocab.pieces import read_pieces
 from sagevocab.settings import SageKeys, VocabularyKeys, Word2VecKeys
@@ -90,7 +89,7 @@ def test_the_stanza_needs_no_network_and_trains_as_the_command_does(
     given = yaml.safe_load(stanza.replace("hu", language))
     (tmp_path / "corpus.txt.xz").touch()
     monkeypatch.chdir(tmp_path)
-    run = Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+    run = load_run(given)
 
     assert run.languages == [language] and retrieved_files(run) == []
     assert run.config.vocabulary == VocabularyKeys()

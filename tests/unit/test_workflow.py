@@ -20,7 +20,7 @@ from reproduction.artefacts.shared import (
     ngram_languages,
 )
 from reproduction.cards import card
-from reproduction.config import load_config
+from reproduction.config import load_run
 from reproduction.retrievals import dump_sample, retrieved_files, sources_table
 from reproduction.run import Run
 from reproduction.run_report import claims_run, reference_sources, texts
@@ -32,11 +32,11 @@ NO_MODELS = {"enabled": False}
 
 
 def config_of(**given: Any) -> Configuration:
-    return load_config(ROOT, given, working_directory=False)
+    return load_run(given).config
 
 
 def run_of(**given: Any) -> Run:
-    return Run.of(config_of(**given), ROOT / "workflow/resources")
+    return load_run(given)
 
 
 def made_by(run: Run) -> set[str]:
@@ -64,10 +64,10 @@ def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
     (tmp_path / "config").mkdir()
     (tmp_path / "config/config.yaml").write_text("run: mine\nsage: {window: 3, candidates: 2000}\n")
     monkeypatch.chdir(tmp_path)
-    config = load_config(ROOT, {"sage": {"window": 4}}, working_directory=True)
+    config = load_run({"sage": {"window": 4}}, working_directory=True).config
     assert (config.run, config.sage.window) == ("mine", 4)
     assert (config.sage.candidates, config.sage.prune_batch) == (2000, 100)
-    assert load_config(ROOT, {}, working_directory=False).run == "paper"
+    assert load_run({}).config.run == "paper"
 
 
 # --- What is in a run

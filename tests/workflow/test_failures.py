@@ -116,7 +116,7 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
         "language_settings: "
         "{tr: {source: {package: 'turkish-treebanks:data/wiki.conllu', format: conllu}}}}"
     )
-    run = tiny("--retries=0", "retrieve", config=(), extra=("few.yaml",), environment=nowhere)
+    run = tiny("retrieve", config=(), extra=("few.yaml",), environment=nowhere)
     assert run.returncode != 0
     (line,) = error_lines(run)
     assert "https://" in line
@@ -133,7 +133,7 @@ def test_a_source_that_is_gone_names_others_and_nothing_replaces_it(tiny) -> Non
     with Running(HubHandler) as server:
         server.repo, server.commit = "another/set", "a" * 40
         where = {"HF_ENDPOINT": server.url}
-        run = tiny("--retries=0", "retrieve", config=(), extra=("gone.yaml",), environment=where)
+        run = tiny("retrieve", config=(), extra=("gone.yaml",), environment=where)
     assert run.returncode != 0
     (line,) = error_lines(run)
     assert "HTTP 404" in line

@@ -11,12 +11,16 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from reproduction.data.sources import load_catalogue
+from reproduction.run import Run
 from reproduction.settings import KINDS, Configuration
 from sagevocab.errors import SettingError, UserError
 from sagevocab.validation import first_problem
 
 # The loader in C is ten times as fast, and every job of a cluster reads the configuration.
 _YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_CHECKOUT = Path(__file__).parents[2]
+_PAPER, _CATALOGUE = _CHECKOUT / "config.yaml", _CHECKOUT / "workflow/resources/datasets.yaml"
 
 
 class _KeyError(yaml.MarkedYAMLError):
@@ -54,50 +58,89 @@ def _check_keys(node: yaml.Node | None) -> None:
 # --- reading
 
 
-def load_config(
-    checkout: Path,
+def load_run(
     given: Mapping[str, Any],
     *,
-    working_directory: bool,
+    working_directory: bool = False,
     files: Sequence[Path | str] = (),
-) -> Configuration:
-    """Return the checked configuration: the paper's settings, overridden by those of the user.
+) -> Run:
+    """Return the run of the checked configuration: the paper's settings, overridden by the user's.
 
     The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
     the working directory overrides single keys of it, and `given` overrides both. Mappings are
     merged key by key; other values and lists are replaced.
 
     Args:
-        checkout: the folder of the checkout.
         given: what `--configfile` and `--config` say, or the workflow that uses this one as a
             module.
-        working_directory: whether to read the configuration there.
+        working_directory: whether the user gave it to Snakemake: then the configuration in the
+            working directory is read, too.
         files: those that `given` comes from, the last one first asked for a key.
 
     Raises:
         UserError: a file can't be read, or what they say together can't be run.
     """
-    paper = checkout / "config.yaml"
-    config = _read_config(paper)
+    config = _read_config(_PAPER)
     places: dict[str, dict[str, Any]] = {}
     for name in ("config.yaml", "config/config.yaml") if working_directory else ():
         path = Path(name)
-        if path.is_file() and not path.samefile(paper):
+        if path.is_file() and not path.samefile(_PAPER):
             places[name] = _read_config(path)
             _merge(config, places[name])
     # Snakemake has read these, but takes the second of two equal keys in silence.
     places |= {str(file): _read_config(Path(file)) for file in files}
-    _merge(config, given)
+    _merge(config, _typed(given, [*places.values()]) if working_directory else given)
     try:
-        checked = check_config(config)
+        run = Run(check_config(config), load_catalogue(_CATALOGUE))
         _check_origins(places)
-        return checked
+        return run
     except SettingError as error:
         # `--config` overrides files, so one that says something else is not to blame.
         refused = _said(config, error.key)
         here = [file for file, said in places.items() if _decides(_said(said, error.key), refused)]
-        where = f" (in {here[-1]})" if here else ""
+        where = f" (in {here[-1]}:{_line_of(here[-1], error.key)})" if here else ""
         raise UserError(f"config key {error}{where}") from error
+
+
+def _typed(given: Any, said: Sequence[Any]) -> Any:
+    """Return settings with numbers in the place of text: `--config` leaves text in its braces.
+
+    said: what the files say there, whose text is text.
+    """
+    if given in said:
+        return given
+    if isinstance(given, Mapping):
+        below = {key: [one[key] for one in said if _has(one, key)] for key in given}
+        return {key: _typed(value, below[key]) for key, value in given.items()}
+    if isinstance(given, list):
+        return [_typed(value, []) for value in given]
+    return _number(given) if isinstance(given, str) else given
+
+
+def _has(settings: Any, key: str) -> bool:
+    return isinstance(settings, Mapping) and key in settings
+
+
+def _number(text: str) -> Any:
+    """Return the number, truth value or null that YAML reads from a text; else the text."""
+    with suppress(yaml.YAMLError):
+        value = yaml.safe_load(text)
+        if value is None or isinstance(value, bool | int | float):
+            return value
+    return text
+
+
+def _line_of(file: str, key: str) -> int:
+    """Return the line of a dotted key in a YAML file, or of the section above it that is there."""
+    node, line = yaml.compose(Path(file).read_text(encoding="utf-8"), Loader=_YAML_LOADER), 1
+    for part in key.split("."):
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        found = next(((name, value) for name, value in pairs if name.value == part), None)
+        if found is None:
+            break
+        name, node = found
+        line = name.start_mark.line + 1
+    return line
 
 
 def _check_origins(places: Mapping[str, Mapping[str, Any]]) -> None:
@@ -175,8 +218,6 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
 def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader) or {}
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
     except _KeyError as error:
         raise UserError(f"{path}:{error.problem_mark.line + 1}: {error.problem}") from error
     except yaml.MarkedYAMLError as error:

@@ -11,12 +11,15 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 _WIDTH = 100
 _UNKNOWN_SECONDS = 3.0  # of a job that no cost is known of
 _CHATTER = ("Select jobs to execute", "Using shell:", "Rules claiming more threads")
+_FAILED_SCRIPT = "RuleException:\nCalledProcessError"
 _CHATTER += ("Provided resources:", "Conda environments: ignored")
 
 
@@ -28,6 +31,8 @@ class Brief:
         formatter: logging.Formatter,
         seconds: Mapping[str, float],
         costs: Callable[[Mapping[str, int]], str],
+        *,
+        elsewhere: bool = False,
     ) -> None:
         """Format what is not shortened with `formatter`.
 
@@ -35,8 +40,10 @@ class Brief:
             formatter: Snakemake's.
             seconds: rule -> about how long a job of it takes.
             costs: number of jobs by rule -> a sentence on what they cost.
+            elsewhere: whether jobs run on a cluster, and not on this terminal.
         """
         self._formatter, self._seconds, self._costs = formatter, seconds, costs
+        self._elsewhere = elsewhere
         self._names: dict[int, str] = {}
         self._rules: dict[int, str] = {}
         self._plan: Mapping[str, int] = {}
@@ -57,6 +64,10 @@ class Brief:
         if event == "run_info":
             is_new, self._plan = record.stats != self._plan, record.stats
             return is_new  # a dry run says it again at its end
+        if event == "job_error":
+            return self._elsewhere or not _mistake(record)  # which the job has said here
+        if event == "error" and str(record.msg).startswith(_FAILED_SCRIPT):
+            return False  # the error of its job comes next
         if event in ("job_started", "shellcmd", "workflow_started"):
             return False
         return not str(record.msg).startswith(_CHATTER)
@@ -68,6 +79,8 @@ class Brief:
             return self._planned()
         if event == "progress":
             return self._progress(record.done, record.total)
+        if event == "job_error" and (mistake := _mistake(record)):
+            return mistake
         shown = self._formatter.format(record)
         if shown.startswith("Reasons:"):
             return "\n".join(_cut(line) for line in shown.splitlines())
@@ -95,12 +108,17 @@ class Brief:
         return 0.0 if rule == "total" else self._seconds.get(rule, _UNKNOWN_SECONDS)
 
 
-def show_briefly(seconds: Mapping[str, float], costs: Callable[[Mapping[str, int]], str]) -> None:
+def show_briefly(
+    seconds: Mapping[str, float],
+    costs: Callable[[Mapping[str, int]], str],
+    *,
+    elsewhere: bool,
+) -> None:
     """Shorten what Snakemake says on the terminal, unless -p is given; see `Brief`."""
     for handler in logging.getLogger("snakemake.logging").handlers:
         says_all = any(getattr(one, "printshellcmds", False) for one in handler.filters)
         if handler.name == "DefaultStreamHandler" and not says_all:
-            brief = Brief(handler.formatter, seconds, costs)
+            brief = Brief(handler.formatter, seconds, costs, elsewhere=elsewhere)
             handler.addFilter(brief)
             handler.setFormatter(brief)
 
@@ -108,6 +126,14 @@ def show_briefly(seconds: Mapping[str, float], costs: Callable[[Mapping[str, int
 def _event(record: logging.LogRecord) -> Any:
     """Return the name of the event of a record; None without one."""
     return getattr(getattr(record, "event", None), "value", None)
+
+
+def _mistake(record: logging.LogRecord) -> str:
+    """Return the line on a user's mistake that ends the log of a failed job; empty without one."""
+    with suppress(OSError, IndexError):
+        last = Path(record.log[0]).read_text(encoding="utf-8").splitlines()[-1]
+        return last if last.startswith(f"error: {record.rule_name}: ") else ""
+    return ""
 
 
 def _cut(line: str) -> str:

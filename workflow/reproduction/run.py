@@ -13,14 +13,13 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel
 
 from reproduction.builds import PRUNED, Build, builds_of, further_seeds, stanzas_of
 from reproduction.data.files import local_files
-from reproduction.data.sources import Source, load_catalogue, resolve_source
+from reproduction.data.sources import Source, resolve_source
 from reproduction.settings import (
     PAPER_LANGUAGES,
     Configuration,
@@ -60,17 +59,13 @@ class Run:
     catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
 
     Raises:
-        UserError: when it is built, for a source that is unknown; not hours later, when the rule
+        SettingError: when it is built, for a source that is unknown; not hours later, when the rule
             that reads it is reached.
+        UserError: for a tokenizer from elsewhere that is none.
     """
 
     config: Configuration
     catalogue: dict[str, Stanza]
-
-    @classmethod
-    def of(cls, config: Configuration, resources: Path) -> Self:
-        """Return the run of a checked configuration; resources: the folder of datasets.yaml."""
-        return cls(config, load_catalogue(resources / "datasets.yaml"))
 
     def __post_init__(self) -> None:
         """Resolve every source and look at every external tokenizer once."""
@@ -199,7 +194,7 @@ class Run:
         """Return where a corpus, a domain text, a task's split or a list of morphemes comes from.
 
         Raises:
-            UserError: the configuration names no such source.
+            SettingError: the catalogue has no such source.
         """
         if section == "morphology":
             stanza, key = self.language(name).morphology, f"language_settings.{name}.{section}"

@@ -1,27 +1,30 @@
-"""Targets: what the list of them says, and what is near one that is not there."""
+"""Targets: what the list of them says, and what is near one that no rule makes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-_NAME = re.compile(r"[a-z][a-z0-9_]{2,}")
+_TARGET = re.compile(r"[a-z][a-z0-9_]{2,}|results/\S+")
 
 
-def hints(arguments: Sequence[str], targets: Iterable[str]) -> Iterator[str]:
+def hints(
+    arguments: Sequence[str], targets: Iterable[str], is_made: Callable[[str], bool]
+) -> Iterator[str]:
     """Yield a line for each word that looks like a misspelt target, with the nearest ones.
 
     A word that resembles none is left to Snakemake: it may be the value of an option.
 
     Args:
         arguments: of the command line.
-        targets: the names of the rules.
+        targets: the names of rules, and the files without wildcards that they make.
+        is_made: whether a rule makes a file.
     """
     known = sorted(targets)
     for word in arguments:
-        if not _NAME.fullmatch(word) or word in known or Path(word).exists():
+        if not _TARGET.fullmatch(word) or word in known or is_made(word) or Path(word).exists():
             continue
         if near := get_close_matches(word, known, cutoff=0.7):
             yield (

@@ -75,13 +75,13 @@ try:
     from reproduction.artefacts.shared import causal_files, curve_files, training_logs
     from reproduction.builds import CONTROLS, word2vec_settings
     from reproduction.cards import card, text_of
-    from reproduction.config import load_config
+    from reproduction.config import load_run
     from reproduction.costs import costs_of, seconds_of_jobs
     from reproduction.digests import code_of
     from reproduction.lm.settings import FREE, RESULT_VERSION
     from reproduction.progress import show_briefly
     from reproduction.retrievals import dump_sample, retrieved_files, sources_table
-    from reproduction.run import Run, memory
+    from reproduction.run import memory
     from reproduction.run_report import (
         claims_run,
         reference_command,
@@ -100,24 +100,14 @@ except ModuleNotFoundError as error:
 try:
     # A workflow that uses this one as a module hands over its configuration itself.
     alone = workflow.modifier.namespace is None
-    run = Run.of(
-        load_config(
-            CHECKOUT,
-            config,
-            working_directory=alone,
-            files=workflow.overwrite_configfiles if alone else [],
-        ),
-        CHECKOUT / "workflow/resources",
-    )
+    files = workflow.overwrite_configfiles if alone else []
+    run = load_run(config, working_directory=alone, files=files)
 except UserError as error:
     sys.exit(f"error: {error}")
 
 result = run.result
 # The checked settings, for `lookup`.
 settings = run.config.model_dump()
-
-if alone:
-    show_briefly(seconds_of_jobs(run), lambda jobs: str(costs_of(run, jobs)))
 
 
 def any_of(names):
@@ -342,6 +332,9 @@ def decisive(section, *free):
 HAS_CLUSTER = workflow.global_resources["_nodes"].value is not None
 if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
     workflow.register_resource("gpu", max(1, run.config.lm.gpus))
+
+if alone:
+    show_briefly(seconds_of_jobs(run), lambda jobs: str(costs_of(run, jobs)), elsewhere=HAS_CLUSTER)
 
 
 def shows_gpu():

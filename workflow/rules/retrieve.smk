@@ -21,7 +21,6 @@ rule retrieve_corpus:
         result("logs/retrieve_corpus/{lang}.log"),
     benchmark:
         result("benchmarks/retrieve_corpus/{lang}.tsv")
-    retries: 2
     localrule: True
     conda:
         "../../envs/corpus.yaml"
@@ -42,7 +41,6 @@ rule retrieve_morphemes:
         result("logs/retrieve_morphemes/{lang}.log"),
     benchmark:
         result("benchmarks/retrieve_morphemes/{lang}.tsv")
-    retries: 2
     localrule: True
     conda:
         "../../envs/corpus.yaml"

@@ -25,7 +25,7 @@ from reproduction.data.packages import package_file
 from sagevocab.corpus.tables import TABLES
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import atomic_path, file_digest, write_json
-from sagevocab.validation import Share, first_problem, optional
+from sagevocab.validation import Share, first_problem, optional, unknown
 
 if TYPE_CHECKING:
     from reproduction.data.streams import Sample
@@ -372,7 +372,7 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        UserError: a data set that does not exist; rows are chosen of no table.
+        SettingError: a data set that does not exist; rows are chosen of no table.
     """
     try:
         source = _resolved(stanza, catalogue, key, split)
@@ -383,7 +383,7 @@ def resolve_source(
                 "out",
             )
     except SettingError as error:
-        raise UserError(f"config key {error.under(key)}") from error
+        raise error.under(key) from error
     return source
 
 
@@ -426,8 +426,8 @@ def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], given: dict[st
     if name not in catalogue:
         raise SettingError(
             "dataset",
-            f"{name!r} is not in workflow/resources/datasets.yaml (there are: "
-            f"{', '.join(sorted(catalogue))}); add it there or set {given['key']}.path",
+            f"{name!r} is {unknown(name, sorted(catalogue))}; add it to "
+            f"workflow/resources/datasets.yaml or set {given['key']}.path",
         )
     source = _catalogued(name, catalogue, given)
     if isinstance(source, Download):
