@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproduction.paper.claims import assess_claims
-from reproduction.paper.claims_frame import records_of, with_vocabularies
+from reproduction.paper.claims_frame import records_of
 from reproduction.paper.claims_inputs import Results
 from reproduction.paper.statements import read_claims
 
@@ -22,9 +22,8 @@ def results(folder: Path, **changes) -> Results:
 
 
 def records(run: Results, values: dict = PAPER) -> list[dict]:
-    """Return all verdicts of a run, with seeds and controls."""
-    frame = assess_claims(run, values)
-    return with_vocabularies(records_of(frame, values["claims"]), frame)
+    """Return all verdicts of a run."""
+    return records_of(assess_claims(run, values), values["claims"])
 
 
 def record_of(name: str, run: Results, tokenizer: str = "sage", language: str = "en") -> dict:

@@ -46,7 +46,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "agreeing": {"random": 1, "frequency": 0, "counts": 1},
         "meets": True,
         "group": f"measure_of({name})",
-        "definition": False,
+        "uncounted": None,
     }
     return {**values, **changes}
 

@@ -55,7 +55,7 @@ def with_all(evidence: Evidence, **changes: Any) -> Evidence:
 
 def counted(evidence: Evidence) -> list[dict[str, Any]]:
     """The records on the paper's reading of SaGe that say what the paper says."""
-    marks = ("definition", "variant", "beyond")
+    marks = ("uncounted", "beyond")
     of_sage = [record for record in evidence.records if record["tokenizer"] == "sage"]
     return [record for record in of_sage if not any(record[mark] for mark in marks)]
 

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from claim_samples import VALUES
-from report_samples import record
 from reproduction.paper.reference import build_reference
 from reproduction.parquet import write_parquet
 from reproduction.run_report import reference_command
@@ -35,15 +34,11 @@ def text(tmp_path):
 
 @pytest.fixture
 def build(tmp_path, text):
-    """Make reference results of some files and two claims; return their page."""
+    """Make reference results of some files; return their page."""
 
     def run(files=(), **others) -> str:
         given = {"run": RUN, "paper": VALUES, "command": "c", "template": TEMPLATE} | others
-        claims = tmp_path / "claims.json"
-        verdicts = ("reproduced", "same direction")
-        claims.write_text(json.dumps([record(one, "sage", one) for one in verdicts]))
-        files = [claims, *files]
-        build_reference(tmp_path / "reference", files, texts=[text], claims=claims, **given)
+        build_reference(tmp_path / "reference", files, texts=[text], **given)
         return (tmp_path / "reference/README.md").read_text()
 
     return run
@@ -58,11 +53,10 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     page = build([figure, large], results=tmp_path)
     output = tmp_path / "reference"
     files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
-    assert files == ["README.md", "claims.json", "figures/figure_x.png", "manifest.json"]
+    assert files == ["README.md", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
     assert "| `vocabulary.vocab_size` | 16,000 | 4,000 |" in page
-    assert "| reproduced | 1 |" in page
     assert "    vocabulary:\n      vocab_size: 4000\n" in page
     assert "figure_y.pdf" in page
 

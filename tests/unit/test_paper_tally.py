@@ -27,8 +27,8 @@ def test_only_statements_that_all_could_be_measured_on_are_counted():
         of("c", "x", controls={}, agreeing={}),
         of("d", "x", value="kept"),
         of("e", "x", beyond=True),
-        of("f", "x", variant=True),
-        of("g", "x", definition=True),
+        of("f", "x", uncounted="variant"),
+        of("g", "x", uncounted="definition"),
         of("h", "x", constructed=True),
         of("i", "x", meets=None),
     ]

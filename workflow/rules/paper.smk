@@ -198,7 +198,6 @@ rule build_reference:
     said of these; `lm.enabled: false` gives the rest.
     """
     input:
-        claims=[] if run.models else result("claims.json"),
         pages=[result(name) for name in ("claims.md", "findings.md") if not run.models],
         artefacts=artefact_files(run, [one.name for one in REFERENCE]),
         frames=sorted({file for call in CALLS.values() for file in flat(call["reads"])}),

@@ -22,7 +22,6 @@ with job(snakemake):
             {**task, "rows": rows} for task, rows in zip(params.tasks, inputs.rows, strict=True)
         ],
         run=params.run,
-        claims=inputs.get("claims"),
         paper=inputs.paper,
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],

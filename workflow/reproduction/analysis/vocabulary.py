@@ -137,15 +137,6 @@ def frequency_differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
 # --- stability of the ranking of the ablation losses (paper, Section 3)
 
 
-def common_share(first: Collection[str], second: Collection[str]) -> float:
-    """Return the pieces in both over the mean size of the two; nan of nothing.
-
-    Of two sets of equal size it is the share of the one that is in the other (Dice's measure).
-    """
-    size = len(first) + len(second)
-    return 2 * len(set(first) & set(second)) / size if size else float("nan")
-
-
 def read_rankings(path: Path | str) -> pd.DataFrame:
     """Return iteration, piece, loss: the losses of all pieces left at several iterations.
 

@@ -27,7 +27,6 @@ from reproduction.paper.claims_frame import (
     claims_frame,
     records_of,
     value_or_words,
-    with_vocabularies,
 )
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown
@@ -67,12 +66,7 @@ def build_claims(
         values: the paper's statements.
         template: of the page.
         frame: for the frame, `claims_frame` has its columns.
-        json: for the list of all verdicts. A record has id, where, statement, paper, value, low,
-            high, interval (what is resampled), test, p_value, p_adjusted, family, verdict, reason,
-            meets, group (statements of one measure), definition, variant, failed_premise (the claim
-            that it rests on, where that is not reproduced), corpus, text, language, beyond (the
-            paper does not say it of this language), tokenizer, preset, seed (the run's), left_out,
-            constructed, timing (the number comes from clocks, so it differs between equal runs).
+        json: for the list of all verdicts, see `claims_frame.records_of`.
         md: for the page.
 
     Raises:
@@ -85,7 +79,7 @@ def build_claims(
     write_parquet(frame, found)
     write_json(json, records)
     note = scope_note(run.budget) if run.budget else ""
-    write_text(md, claims_markdown(with_vocabularies(records, found), template, note))
+    write_text(md, claims_markdown(records, template, note))
     log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
 
 

@@ -81,52 +81,44 @@ def read_claims_frame(path: Path | str) -> pd.DataFrame:
 
 
 def records_of(frame: pd.DataFrame, statements: Sequence[Statement]) -> list[Record]:
-    """Return the records of `claims.json`: every verdict, with its statement and its numbers."""
+    """Return the records of `claims.json`: every verdict, with its statement and its numbers.
+
+    A record has the columns of its row and
+
+    - id, where, statement, paper, uncounted, as in `paper_values.yaml`; group: what statements of
+      one measure share; timing: a clock gives the number, so it differs between equal runs;
+      failed_premise: the claim that it rests on, where that is not reproduced; seed: the run's;
+    - seeds: values of the tokenizer's seeds, where it has several; controls: control -> value of
+      each seed; agreeing: control -> how many seeds give what the statement says.
+    """
     known = {statement.id: statement for statement in statements}
     rows = _rows(frame[frame["verdict"].notna()])
     verdicts = {_place(row): row["verdict"] for row in rows}
-    return [_record(row, known[row["statement"]], verdicts) for row in rows]
+    alone = _single_vocabularies(frame)
+    return [_record(row, known[row["statement"]], verdicts, alone) for row in rows]
 
 
-def with_vocabularies(records: Sequence[Record], frame: pd.DataFrame) -> list[Record]:
-    """Return records with what each seed and each control gives, for pages and tables.
-
-    seeds: values of the tokenizer's seeds, where it has several. controls: family -> value of each
-    seed. agreeing: family -> how many seeds give what the statement says.
-    """
-    alone = frame[frame["seed"].notna()]
-    seeds = _values_by(alone[alone["role"] == READING], ["statement", "language", "tokenizer"])
-    families = alone[alone["role"] == CONTROL]
-    controls = _nested(_values_by(families, ["statement", "language", "control"]))
-    flags = families.groupby(["statement", "language", "control"], sort=False, dropna=False)
-    met = _nested({key: int(count) for key, count in flags["meets"].sum().items()})
-    full = []
-    for record in records:
-        place = (record["id"], record["language"])
-        beside = place if record["tokenizer"] != BASELINE else None  # controls are for SaGe
-        full.append(
-            {
-                **record,
-                "seeds": seeds.get((*place, record["tokenizer"]), []),
-                "controls": controls.get(beside, {}),
-                "agreeing": met.get(beside, {}),
-            }
-        )
-    return full
+def _single_vocabularies(frame: pd.DataFrame) -> dict[tuple, list[Record]]:
+    """Return the rows of single seeds by their place, and those of controls, by the control."""
+    alone = frame[frame["seed"].notna()].sort_values("control", kind="stable")
+    found: dict[tuple, list[Record]] = {}
+    for row in _rows(alone):
+        place = (*_place(row)[:2], CONTROL) if row["role"] == CONTROL else _place(row)
+        found.setdefault(place, []).append(row)
+    return found
 
 
 def read_records(
     claims: Path | str, values: Path | str, tokenizers: Collection[str] | None = None
 ) -> list[Record]:
-    """Return the records of some tokenizers, by default of all, with seeds and controls.
+    """Return the records of some tokenizers, by default of all.
 
     claims: `claims.parquet`. values: `paper_values.yaml`.
 
     Raises:
         UserError: a file is missing or damaged.
     """
-    frame = read_claims_frame(claims)
-    records = with_vocabularies(records_of(frame, read_claims(values)["claims"]), frame)
+    records = records_of(read_claims_frame(claims), read_claims(values)["claims"])
     return [one for one in records if tokenizers is None or one["tokenizer"] in tokenizers]
 
 
@@ -142,9 +134,18 @@ def _measured(row: Mapping[str, Any]) -> float | str | None:
     return row["value"] if row["words"] is None else row["words"]
 
 
-def _record(row: Record, statement: Statement, verdicts: Mapping[tuple, str]) -> Record:
+def _record(
+    row: Record,
+    statement: Statement,
+    verdicts: Mapping[tuple, str],
+    alone: Mapping[tuple, Sequence[Record]],
+) -> Record:
     of_premise = (statement.premise, row["language"], row["tokenizer"])
     holds = verdicts.get(of_premise, NOT_MEASURABLE) in (REPRODUCED, NOT_MEASURABLE)
+    is_baseline = row["tokenizer"] == BASELINE  # controls are for SaGe
+    controls = [] if is_baseline else alone.get((*_place(row)[:2], CONTROL), [])
+    names = list(dict.fromkeys(one["control"] for one in controls))
+    of_control = {name: [one for one in controls if one["control"] == name] for name in names}
     return {
         **{key: row[key] for key in _OF_ROW},
         "id": statement.id,
@@ -152,27 +153,12 @@ def _record(row: Record, statement: Statement, verdicts: Mapping[tuple, str]) ->
         "statement": statement.statement,
         "paper": statement.paper,
         "group": statement.group,
-        "definition": statement.uncounted == "definition",
-        "variant": statement.uncounted == "variant",
+        "uncounted": statement.uncounted,
         "timing": statement.is_timing,
         "value": _measured(row),
         "failed_premise": None if holds else statement.premise,
         "seed": row["run_seed"],
+        "seeds": list(map(_measured, alone.get(_place(row), []))),
+        "controls": {name: list(map(_measured, rows)) for name, rows in of_control.items()},
+        "agreeing": {name: sum(one["meets"] for one in rows) for name, rows in of_control.items()},
     }
-
-
-def _values_by(frame: pd.DataFrame, keys: list[str]) -> dict[tuple, list[float | str]]:
-    found: dict[tuple, list[float | str]] = {}
-    for row in _rows(frame):
-        found.setdefault(tuple(row[key] for key in keys), []).append(_measured(row))
-    return found
-
-
-def _nested(by_control: Mapping[tuple, Any]) -> dict[tuple, dict[str, Any]]:
-    """Return (statement, language) -> control -> value, of a mapping by all three; by name."""
-    found: dict[tuple, dict[str, Any]] = {}
-    by_name = sorted(by_control.items(), key=lambda item: item[0][2])
-    for (statement, language, control), value in by_name:
-        place = (statement, None if pd.isna(language) else language)
-        found.setdefault(place, {})[control] = value
-    return found

@@ -32,7 +32,7 @@ def claims_markdown(
     """Return the claims as Markdown: counts on top, then a table for each verdict.
 
     Args:
-        records: with seeds and controls, see `claims_frame.with_vocabularies`.
+        records: see `claims_frame.records_of`.
         template: `claims.md.jinja`.
         note: a paragraph above them, of the models' budget.
     """
@@ -157,7 +157,7 @@ def show_notes(record: Mapping[str, Any]) -> str:
     marks = [
         record["reason"] or "",
         "beyond" if record["beyond"] else "",
-        "variant" if record.get("variant") else "",
+        "variant" if record["uncounted"] == "variant" else "",
         f"its premise fails: {record['failed_premise']}" if record.get("failed_premise") else "",
         f"{record['left_out']} of its pieces are too rare" if record.get("left_out") else "",
         "constructed" if record["constructed"] else "",

@@ -20,7 +20,7 @@ Record = Mapping[str, Any]
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "paper"),
     *("group", "value", "low", "high", "meets", "p_adjusted"),
-    *("verdict", "definition"),
+    *("verdict", "uncounted"),
 )
 
 

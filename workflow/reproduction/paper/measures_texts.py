@@ -23,7 +23,6 @@ from reproduction.analysis.counts import LineTotals, neighbour_ratio, rank_neigh
 from reproduction.analysis.stats import proportion_interval, ratio_interval
 from reproduction.analysis.vocabulary import (
     Share,
-    common_share,
     frequency_differences,
     length_histogram,
     mean_correlation,
@@ -154,37 +153,15 @@ def ranking_stability(case: Case, *, iterations: int) -> Measurement:
 
 
 @measure(reads=HEURISTICS)
-def change_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
-    """Share of the pruned pieces that a build without a heuristic prunes, too, minus of seeds."""
-    return _beyond_seeds(case, tokenizer, lambda one, other: common_share(one.index, other.index))
-
-
-@measure(reads=HEURISTICS)
 def loss_change_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
-    """Correlation of the losses of pruned pieces without a heuristic, minus that of seeds."""
-    return _beyond_seeds(case, tokenizer, lambda one, other: one.corr(other, method="spearman"))
-
-
-@measure(reads=HEURISTICS)
-def loss_error_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
-    """Median relative error of these losses, minus that of seeds; a loss of 0 has none."""
-    return _beyond_seeds(
-        case,
-        tokenizer,
-        lambda one, other: float(((other - one) / one[one != 0]).abs().median()),
-    )
-
-
-def _beyond_seeds(
-    case: Case, tokenizer: str, compare: Callable[[pd.Series, pd.Series], float]
-) -> Measurement:
-    """Compare the pruned pieces' losses of the first seed with those without a heuristic.
+    """Correlation of the losses of pruned pieces without a heuristic, minus that of seeds.
 
     The interval is Student's for one more value among those of every two seeds.
     """
     seeds, other = case.heuristic_losses(tokenizer)
-    spread = [compare(*pair) for pair in combinations(seeds, 2)]
-    return intervals.beyond_spread(compare(seeds[0], other), spread, len(seeds))
+    spread = [one.corr(two, method="spearman") for one, two in combinations(seeds, 2)]
+    changed = seeds[0].corr(other, method="spearman")
+    return intervals.beyond_spread(changed, spread, len(seeds))
 
 
 @measure()
@@ -313,14 +290,6 @@ def _share(share: Share, agrees: bool | None = None) -> Measurement:
 # --- encoded texts: token frequency
 
 
-@measure(reads=TYPES, tested=True)
-def frequency_ratio(case: Case, *, piece: str) -> Measurement:
-    """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
-    if not any(piece in pieces for pieces in _both(case.pieces, case)):
-        raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
-    return _compare_occurrences(case, [piece])
-
-
 @measure()
 def frequency_rank(case: Case, *, piece: str, side: str) -> Measurement:
     """Rank of a piece by how much more frequent it is in the encoding of one side."""
@@ -336,11 +305,8 @@ def frequency_rank(case: Case, *, piece: str, side: str) -> Measurement:
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
     pieces = {piece for pieces in _both(case.pieces, case) for piece in pieces}
-    return _compare_occurrences(case, list(filter(is_single_character, pieces)))
-
-
-def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
-    compared, baseline = (totals.occurrences(pieces) for totals in _both(case.line_totals, case))
+    singles = list(filter(is_single_character, pieces))
+    compared, baseline = (totals.occurrences(singles) for totals in _both(case.line_totals, case))
     return intervals.line_log_ratio(compared, baseline, seed=case.seed)
 
 

@@ -27,8 +27,7 @@ from reproduction.paper.formats import listed
 from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import scope_note
-from reproduction.paper.report import differences, show_setting, tokenizer_title
-from reproduction.paper.tally import count_verdicts
+from reproduction.paper.report import differences, show_setting
 from reproduction.paper.templates import page_environment
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
@@ -50,7 +49,6 @@ def build_reference(
     run: Mapping[str, Any],
     paper: Path | str,
     command: str,
-    claims: Path | str | None = None,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
     report: Mapping[str, Mapping[str, str]] | None = None,
     results: Path | str = "",
@@ -71,7 +69,6 @@ def build_reference(
         run: as for the report.
         paper: `paper_values.yaml`.
         command: what was run.
-        claims: `claims.json`, for a page that counts verdicts.
         calls: of `write_frames`, for the run's folder `results`.
         report: titles and captions of the report page, if it is to be built again.
         results: the run's folder.
@@ -107,7 +104,6 @@ def build_reference(
             run=run,
             command=command,
             commit=git_commit() or "unknown",
-            verdicts=_verdicts(read_json(claims), run) if claims else {},
             scope=scope_note(run["settings"]["lm"]) if run["models"] else "",
             texts=[{**text, **read_json(text["summary"])} for text in texts],
             lists=lists,
@@ -182,17 +178,6 @@ def _render(template: Path | str, **values: Any) -> str:
         **values,
     )
     return re.sub(r"\n{3,}", "\n\n", page).rstrip("\n") + "\n"
-
-
-def _verdicts(
-    claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]
-) -> dict[str, dict[str, dict[str, int]]]:
-    """Return title of a tokenizer -> verdict -> origin -> number of its claims."""
-    tokenizers = dict.fromkeys(record["tokenizer"] for record in claims)
-    return {
-        tokenizer_title(name, run): count_verdicts([r for r in claims if r["tokenizer"] == name])
-        for name in tokenizers
-    }
 
 
 def _row_count(path: Path | str) -> int:

@@ -61,7 +61,7 @@ def origin_of(record: Mapping[str, Any]) -> str | None:
     already, are not counted. `beyond` is what the paper does not say of the language, `constructed`
     one of its statements on examples that a rule makes, `real` any other.
     """
-    if record.get("definition") or record.get("variant"):
+    if record["uncounted"]:
         return None
     if record.get("beyond"):
         return "beyond"
