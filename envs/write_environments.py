@@ -19,7 +19,7 @@ PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}
 # What the code of a stage imports; tests/unit/test_environments.py compares the two.
 STAGES = {
     "corpus": """
-        datasets huggingface-hub mwparserfromhell numpy pandas pyarrow pydantic pydantic-core pyyaml
+        huggingface-hub mwparserfromhell numpy pandas pyarrow pydantic pydantic-core pyyaml
         requests urllib3 zstandard
     """,
     "vocabulary": """

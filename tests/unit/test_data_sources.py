@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from reproduction.data.files import format_of_name
 from reproduction.data.sources import Download, Packaged, Source, resolve_source, retrieve
 from reproduction.data.streams import Sample
 from sagevocab.errors import UserError
+
+LEE = "gensim:test/test_data/lee_background.cor"
 
 
 def packaged(package, **fields) -> Packaged:
@@ -64,13 +67,16 @@ def test_the_files_of_a_folder_tell_the_format_which_a_key_overrides(tmp_path) -
 
 
 def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
-    package = "gensim:test/test_data/lee_background.cor"
     digest = "5d78d6dafd953bbf65797bef09a9ffb9ec430583381be705f8fd460000f370fb"
-    seen = get(packaged(package, sha256=digest, bytes=360082), tmp_path)
+    seen = get(packaged(LEE, sha256=digest, bytes=360082), tmp_path)
     assert (tmp_path / "out").stat().st_size == 360082
-    assert (seen["origin"], seen["sha256"]) == (package, digest)
-    with pytest.raises(UserError, match="has 360082 bytes instead of 5"):
-        get(packaged(package, bytes=5), tmp_path)
+    assert (seen["origin"], seen["sha256"]) == (LEE, digest)
+    for wrong in ({"bytes": 5}, {"sha256": "0" * 64}):
+        with pytest.raises(
+            UserError, match=f"{LEE}: has .* instead of {next(iter(wrong.values()))}"
+        ):
+            get(packaged(LEE, **wrong), tmp_path / "wrong")
+        assert not (tmp_path / "wrong/out").exists()
 
 
 @pytest.mark.parametrize(
@@ -116,10 +122,11 @@ def test_what_is_gone_names_the_data_sets_next_to_it(tmp_path, monkeypatch) -> N
     assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_is_one_line(tmp_path) -> None:
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path) -> None:
     (tmp_path / "file").write_text("text")
-    source = behind((tmp_path / "file").as_uri())
-    where = {"cache_dir": tmp_path / "cache", "seed": 1}
+    source, where = packaged(LEE), {"cache_dir": tmp_path / "cache", "seed": 1}
+    with pytest.raises(UserError, match=r"file/out: cannot be written \((File exists|Not a dir)"):
+        retrieve(source, tmp_path / "file/out", tmp_path / "description", **where)
     with pytest.raises(UserError, match="out: cannot be written"):
         retrieve(source, tmp_path / "out", tmp_path / "file/description", **where)
 
@@ -132,40 +139,41 @@ SHA1 = hashlib.sha1(DUMP).hexdigest()
 
 
 @pytest.fixture
-def dump(tmp_path) -> Download:
-    """A dump on a server with a list of checksums."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    (folder / NAME).write_bytes(DUMP)
-    (folder / "sums").write_text(f"{SHA1[::-1]}  huwiki-20260801-stub.xml.gz\n{SHA1}  {NAME}\n")
-    return behind((folder / NAME).as_uri(), sums=[(folder / "sums").as_uri()])
+def dump() -> Iterator[tuple]:
+    """A dump on a server, and a list of checksums on another."""
+    with Running() as server, Running() as other:
+        server.content = DUMP
+        other.content = f"{SHA1[::-1]}  huwiki-20260801-stub.xml.gz\n{SHA1}  {NAME}\n".encode()
+        source = behind(f"{server.url}/{NAME}", sums=[f"{other.url}/sums"])
+        yield source, server, other
 
 
 def test_a_dump_must_have_the_checksum_that_its_server_publishes(tmp_path, dump) -> None:
-    get(dump, tmp_path)
+    source, server, _ = dump
+    get(source, tmp_path)
     assert (tmp_path / "out").read_bytes() == DUMP
-    (tmp_path / "served" / NAME).write_bytes(bz2.compress(b"<mediawiki/>"))
+    server.content = bz2.compress(b"<mediawiki/>")
     with pytest.raises(UserError, match=f"instead of {SHA1}"):
-        get(dump, tmp_path)
+        get(source, tmp_path / "elsewhere")
+
+
+def test_the_list_of_checksums_is_that_of_today(tmp_path, dump) -> None:
+    source, _, other = dump
+    get(source, tmp_path)
+    listed = f'<file name="a"><size>1</size></file><file name="{NAME}"><md5>a</md5>'
+    listed += f'<sha1>{SHA1[::-1]}</sha1></file><file name="b"><sha1>{"0" * 40}</sha1></file>'
+    other.content = f"<files>{listed}</files>".encode()  # as the Internet Archive has it
+    with pytest.raises(UserError, match=f"instead of {SHA1[::-1]}"):
+        get(source, tmp_path)
 
 
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
-    (tmp_path / "hu.txt").write_text("text")
     form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
-    entry = form | {"urls": [(tmp_path / "{language}.txt").as_uri().replace("%7B", "{")]}
-    entry["urls"] = [entry["urls"][0].replace("%7D", "}")]
+    entry = form | {"urls": ["https://x.org/{language}.txt"]}
     stanza = {"dataset": "any", "language": "hu", "date": "20240101"}
     resolved = resolve_source(stanza, {"any": entry}, key="x.source")
-    assert (get(resolved, tmp_path)["title"], resolved.version) == ("hu", "20240101")
-    entry["urls"] = [entry["urls"][0].replace("{language}", "{date}")]
-    resolved = resolve_source(
-        {"dataset": "any", "date": "20240101"}, {"any": entry}, key="x.source"
-    )
-    assert resolved.urls[0].endswith("/20240101.txt")
-
-
-def test_the_archives_list_of_files_has_checksums_too(tmp_path, dump) -> None:
-    listed = f'<files><file name="{NAME}"><md5>a</md5><sha1>{SHA1[::-1]}</sha1></file></files>'
-    (tmp_path / "served/sums").write_text(listed)
-    with pytest.raises(UserError, match=f"instead of {SHA1[::-1]}"):
-        get(dump, tmp_path)
+    assert (resolved.title, resolved.version) == ("hu", "20240101")
+    assert resolved.urls == ["https://x.org/hu.txt"]
+    entry = form | {"urls": ["https://x.org/{date}.txt"]}
+    resolved = resolve_source(stanza | {"language": None}, {"any": entry}, key="x.source")
+    assert resolved.urls == ["https://x.org/20240101.txt"]

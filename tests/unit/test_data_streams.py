@@ -53,16 +53,15 @@ def multistream() -> tuple[bytes, bytes]:
 @pytest.fixture
 def site(multistream, tmp_path, monkeypatch):
     """A server of the dump, and a function that draws from it."""
-    dump, index = multistream
-    (tmp_path / "index.bz2").write_bytes(index)
     monkeypatch.setattr(download, "sleep", lambda _seconds: None)
-    with Running() as server:
-        server.content = dump
+    with Running() as server, Running() as other:
+        server.content, other.content = multistream
+        server.index = [f"{other.url}/index.bz2"]
 
         def draw(lines: int, urls=None, settings=SETTINGS, cache="cache") -> bytes:
             draw_streams(
                 urls or [f"{server.url}/dump.bz2"],
-                [(tmp_path / "index.bz2").as_uri()],
+                server.index,
                 tmp_path / "drawn",
                 Sample(lines, settings),
                 cache_dir=tmp_path / cache,
@@ -165,12 +164,11 @@ def test_what_is_no_index_is_reported(tmp_path, index) -> None:
         read_index(tmp_path / "index")
 
 
-def test_a_source_with_an_index_is_drawn(site, tmp_path) -> None:
+def test_a_source_with_an_index_is_drawn(site, tmp_path, multistream) -> None:
     seen, out = retrieved(site, tmp_path)
     assert "drawn by its index" in seen["origin"]
     assert out != site.content
-    index = (tmp_path / "index.bz2").read_bytes()
-    assert seen["index_sha256"] == hashlib.sha256(index).hexdigest()
+    assert seen["index_sha256"] == hashlib.sha256(multistream[1]).hexdigest()
     assert re.fullmatch(r"\d+ of 20 streams", seen["parts"])
 
 
@@ -181,7 +179,7 @@ def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
         format="mediawiki",
         name="wiki",
         urls=[f"{site.url}/dump.bz2"],
-        index=[(folder / "index.bz2").as_uri()],
+        index=site.index,
     )
     out, description = folder / "out", folder / "out.json"
     part = Sample(lines, SETTINGS)
@@ -247,9 +245,10 @@ def test_drawing_keeps_its_connection_and_waits_for_a_server_that_refuses(
     assert drawn == site.draw(lines=1200, cache="other")
 
 
-def test_a_damaged_stream_is_not_taken(site, tmp_path) -> None:
+def test_a_damaged_stream_is_not_taken(site, tmp_path, multistream) -> None:
     dump = bytearray(site.content)
     rng = random.Random(1)
+    (tmp_path / "index.bz2").write_bytes(multistream[1])
     for start, end in streams.read_index(tmp_path / "index.bz2"):
         dump[rng.randrange(start + 20, end - 20)] ^= 255
     with Running() as damaged:

@@ -9,7 +9,7 @@ import platform
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -66,13 +66,14 @@ def turn(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
         try:
             yield
         finally:
-            path.unlink(missing_ok=True)
+            with suppress(PermissionError):  # of another person, in a folder where all keep theirs
+                path.unlink(missing_ok=True)
 
 
 def _locked_in_turn(path: Path, tell: Callable[[str], None]) -> IO:
     """Return the file at `path`, opened and locked, after who holds it now."""
     while True:
-        file = path.open("a+")
+        file = _opened_lock(path)
         try:
             if not try_lock(file):
                 file.seek(0)
@@ -84,6 +85,26 @@ def _locked_in_turn(path: Path, tell: Callable[[str], None]) -> IO:
         if _is_at(file, path):
             return file
         file.close()
+
+
+def _opened_lock(path: Path) -> IO:
+    """Open a lock, which whoever can write its folder can write: a kill may leave it to others.
+
+    Raises:
+        UserError: another person left it, and keeps it to themselves.
+    """
+    try:
+        file = path.open("a+")
+    except PermissionError as error:
+        if not path.exists():
+            raise
+        raise UserError(
+            f"{path}: another person left this lock, and it cannot be opened; its owner can delete "
+            "it once nothing of theirs runs"
+        ) from error
+    with suppress(PermissionError):  # of another person
+        os.fchmod(file.fileno(), 0o600 | path.parent.stat().st_mode & 0o066)
+    return file
 
 
 def _is_at(file: IO, path: Path) -> bool:

@@ -14,15 +14,13 @@ import logging
 import os
 import re
 import shutil
-import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 import requests
 import urllib3
@@ -37,9 +35,7 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 10  # in a row without another block of the file
 ATTEMPTS_UNANSWERED = 4  # the same, of a server that has never answered
-LONGEST_WAIT_SECONDS = (
-    60.0  # between two attempts; the first wait is a second, each other twice as long
-)
+LONGEST_WAIT_SECONDS = 60.0  # between attempts; the first wait is a second, each other twice that
 SECOND_LOOK_SECONDS = 5.0  # until what was refused is asked for again
 TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
 SLOWEST = 10_000  # bytes in REPORT_SECONDS; a slower connection is given up
@@ -91,24 +87,20 @@ class Expected:
     """What is known of a file before it is fetched.
 
     checksums: name of a hash function (sha256, sha1, md5, or git for a blob's) -> hex digest.
+    check: reads a file, and raises RefusedError where it is not what it should be.
     """
 
     size: int | None = None
     checksums: Mapping[str, str] = field(default_factory=dict)
-
-    def check_size(self, found: int | None) -> None:
-        """Refuse a file of another size; None stands for one that is not known yet."""
-        if found is not None and self.size is not None and found != self.size:
-            raise RefusedError(f"has {found} bytes instead of {self.size}")
+    check: Callable[[Path], Any] | None = None
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Where a file came from, its digest, its size in bytes, and where it is on this machine."""
+    """Where a file came from, its digest, and where it is on this machine."""
 
     url: str
     sha256: str
-    size: int
     path: Path
 
 
@@ -119,16 +111,19 @@ def download(
     expected: Expected | None = None,
     span: Span | None = None,
     headers: Mapping[str, str] | None = None,
+    cache: Literal["first", "renew", "only"] = "first",
     advice: str = "download it by hand",
 ) -> Fetched:
-    """Bring the file behind the first working one of `urls` (http, https, file) to this machine.
+    """Bring the file behind the first working one of `urls` to this machine.
 
     Args:
         urls: addresses of the same file, the best first.
         cache_dir: keeps finished and partial downloads.
         expected: what is known of the file.
-        span: the part of the file that is wanted, of a server.
+        span: the part of the file that is wanted.
         headers: what is sent beside the usual; no redirect takes an authorization elsewhere.
+        cache: `first` asks a server for what is not in the cache, `renew` for what is, too, as of a
+            list that changes; `only` asks none.
         advice: what a user without that network can do; the end of the error message.
 
     Raises:
@@ -141,22 +136,21 @@ def download(
     if span and span[1] is not None:
         wanted = Expected(span[1] - span[0])
     refusals: dict[str, RefusedError] = {}
-    for url in _in_order(urls, Path(cache_dir), span):
+    for url in _in_order(urls, cache_dir, span):
+        path = cache_dir / cache_name(url, span)
         try:
-            if urlsplit(url).scheme == "file":
-                path = _local_file(url)
-                sha256 = _checked(path, url, wanted)
-            else:
-                path = Path(cache_dir) / cache_name(url, span)
-                sha256 = _cached(path, wanted, _Request(url, span, headers or {}))
+            sha256 = None if cache == "renew" else _finished(path, wanted)
+            if not sha256 and cache == "only":
+                raise RefusedError(f"HF_HUB_OFFLINE is set, and {cache_dir} lacks it; unset it")
+            request = _Request(url, span, headers or {}, wanted)
+            sha256 = sha256 or _fetched(path, request, renew=cache == "renew")
         except RefusedError as error:
             log.warning("%s: %s", url, error)
             refusals[url] = error
         else:
-            size = path.stat().st_size
             if not span:
-                log.info("%s: %d bytes, sha256 %s", url, size, sha256)
-            return Fetched(url, sha256, size, path)
+                log.info("%s: sha256 %s", url, sha256)
+            return Fetched(url, sha256, path)
     raise _failure(refusals, advice)
 
 
@@ -184,7 +178,7 @@ def _failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
 
 
 @contextmanager
-def disk_errors(place: str | Path, advice: str) -> Iterator[None]:
+def disk_errors(place: Path, advice: str) -> Iterator[None]:
     """Turn a full or read-only disk into one line."""
     try:
         yield
@@ -193,30 +187,16 @@ def disk_errors(place: str | Path, advice: str) -> Iterator[None]:
         raise UserError(f"{place}: cannot be written ({reason}); {advice}") from error
 
 
-def publish(source: Path, output: Path, *, may_link: bool = True) -> None:
-    """Put a file of the cache to its place, by a hard link where that is possible and allowed.
-
-    Raises:
-        UserError: it can't be written there.
-    """
-    advice = "make room, or run in a folder that can be written (snakemake --directory)"
-    with disk_errors(output, advice), atomic_path(output) as temporary:
+def publish(source: Path, output: Path) -> None:
+    """Put a file of the cache to its place, by a hard link where that is possible."""
+    with atomic_path(output) as temporary:
         try:
-            if not may_link:
-                raise OSError("a copy is wanted")
             os.link(source, temporary)
             # An old date would hide from the workflow that the file is new to it.
             os.utime(temporary)
         except OSError:
             temporary.unlink(missing_ok=True)
             shutil.copyfile(source, temporary)
-
-
-def _local_file(url: str) -> Path:
-    path = Path(url2pathname(unquote(urlsplit(url).path)))
-    if not path.is_file():
-        raise RefusedError("no such file", gone=True)
-    return path
 
 
 # --- the cache
@@ -230,22 +210,21 @@ def cache_name(url: str, span: Span | None = None) -> str:
     return f"{key}-{base[-120:]}{place}"
 
 
-def _cached(path: Path, expected: Expected, request: _Request) -> str:
-    """Bring a whole file to its place in the cache, unless it is there; return its SHA-256."""
-    if sha256 := _finished(path, expected):
-        return sha256
+def _fetched(path: Path, request: _Request, *, renew: bool) -> str:
+    """Bring a whole file to its place in the cache; return its SHA-256."""
+    expected = request.expected
     with disk_errors(path.parent, "make room or set `download_dir`"):
-        path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.with_name(f"{path.name}.lock")
         with turn(lock, lambda holder: log.info("%s: process %s fetches it", path, holder)):
-            if sha256 := _finished(path, expected):
+            # Who held the lock before may have fetched it.
+            if not renew and (sha256 := _finished(path, expected)):
                 return sha256
             part = path.with_name(f"{path.name}.part")
             # Without a checksum, nothing would show that a rest is of another file.
             if not expected.checksums or not os.access(part, os.W_OK):
                 part.unlink(missing_ok=True)
-            sha256 = _received(part, expected, request)
-            make_readable(part)
+            sha256 = request.receive_all(part)
+            _make_readable(part)
             part.replace(path)
     return sha256
 
@@ -260,18 +239,13 @@ def _finished(path: Path, expected: Expected) -> str | None:
         log.warning("%s: %s; it is fetched again", path, error)
         return None
     except OSError as error:
-        raise unreadable(path, error) from error
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); its owner can make it readable, or set "
+            "`download_dir` to another folder"
+        ) from error
 
 
-def unreadable(path: Path, error: OSError) -> UserError:
-    """Return the error of a cached file that another person keeps to themselves."""
-    return UserError(
-        f"{path}: cannot be read ({error.strerror}); its owner can make it readable, or set "
-        "`download_dir` to another folder"
-    )
-
-
-def make_readable(path: Path) -> None:
+def _make_readable(path: Path) -> None:
     """Let those read a file who can read its folder, whatever the umask of who wrote it."""
     with suppress(PermissionError):  # of another person, who began the download
         path.chmod(path.stat().st_mode | path.parent.stat().st_mode & 0o044)
@@ -313,9 +287,10 @@ def _checked(path: Path, url: str, expected: Expected) -> str:
 
 
 def _compared(path: Path, expected: Expected) -> str:
-    """Return the SHA-256 of a file; refuse another size or digest than expected."""
+    """Return the SHA-256 of a file; refuse another size, digest or content than expected."""
     size = path.stat().st_size
-    expected.check_size(size)
+    if expected.size not in (None, size):
+        raise RefusedError(f"has {size} bytes instead of {expected.size}")
     digests = {name: _hash(name, size) for name in {"sha256", *expected.checksums}}
     with path.open("rb") as file:
         while block := file.read(1 << 20):
@@ -324,6 +299,8 @@ def _compared(path: Path, expected: Expected) -> str:
     for name, wanted in expected.checksums.items():
         if (found := digests[name].hexdigest()) != wanted.lower():
             raise RefusedError(f"has {name} {found} instead of {wanted}")
+    if expected.check:
+        expected.check(path)
     return digests["sha256"].hexdigest()
 
 
@@ -350,39 +327,6 @@ def _note_answer(response: requests.Response, **_options: Any) -> None:
 _session.hooks["response"] = _note_answer
 
 
-def _received(part: Path, expected: Expected, request: _Request) -> str:
-    """Bring `part` to the whole file and return its SHA-256.
-
-    Raises:
-        RefusedError: the address refused twice, or it failed too often.
-    """
-    server, most, failures, refused = urlsplit(request.url).netloc, _size(part), 0, False
-    while True:
-        try:
-            request.receive(part, expected)
-            sha256 = _checked(part, request.url, expected)
-        except PassingError as error:
-            failures = 1 if _size(part) >= most + _BLOCK else failures + 1
-            most = max(most, _size(part))
-            if failures >= (ATTEMPTS if server in _answered else ATTEMPTS_UNANSWERED):
-                _exhausted.add(server)
-                raise
-            reason, wait = error, min(max(error.wait, 2.0 ** (failures - 1)), LONGEST_WAIT_SECONDS)
-        except RefusedError as error:
-            # One machine of many may lack a file for a moment, or show a page for an hour.
-            part.unlink(missing_ok=True)
-            if refused:
-                raise
-            refused, reason, wait = True, error, SECOND_LOOK_SECONDS
-        else:
-            _exhausted.discard(server)
-            return sha256
-        if not expected.checksums:
-            part.unlink(missing_ok=True)
-        log.info("%s: %s; next attempt in %.0f s", request.url, reason, wait)
-        sleep(wait)
-
-
 @dataclass(frozen=True)
 class _Request:
     """What is asked for: a file, or a span of it."""
@@ -390,8 +334,44 @@ class _Request:
     url: str
     span: Span | None
     headers: Mapping[str, str]
+    expected: Expected
 
-    def receive(self, part: Path, expected: Expected) -> None:
+    def receive_all(self, part: Path) -> str:
+        """Bring `part` to the whole file and return its SHA-256.
+
+        Raises:
+            RefusedError: the address refused twice, or it failed too often.
+        """
+        server, most, failures, refused = urlsplit(self.url).netloc, _size(part), 0, False
+        while True:
+            try:
+                self._receive(part)
+                sha256 = _checked(part, self.url, self.expected)
+            except PassingError as error:
+                failures = 1 if _size(part) >= most + _BLOCK else failures + 1
+                most = max(most, _size(part))
+                if failures >= (ATTEMPTS if server in _answered else ATTEMPTS_UNANSWERED):
+                    _exhausted.add(server)
+                    raise
+                reason, wait = (
+                    error,
+                    min(max(error.wait, 2.0 ** (failures - 1)), LONGEST_WAIT_SECONDS),
+                )
+            except RefusedError as error:
+                # One machine of many may lack a file for a moment, or show a page for an hour.
+                part.unlink(missing_ok=True)
+                if refused:
+                    raise
+                refused, reason, wait = True, error, SECOND_LOOK_SECONDS
+            else:
+                _exhausted.discard(server)
+                return sha256
+            if not self.expected.checksums:
+                part.unlink(missing_ok=True)
+            log.info("%s: %s; next attempt in %.0f s", self.url, reason, wait)
+            sleep(wait)
+
+    def _receive(self, part: Path) -> None:
         """Ask once and append what comes to `part`, which begins as the file or its span does.
 
         Raises:
@@ -407,12 +387,10 @@ class _Request:
             encoded = self._is_encoded(response)
             total = self._total(response, part, begin, encoded=encoded)
             wanted = end - first if end is not None else total and total - first
-            expected.check_size(wanted)
-            pace = _Pace(part.name.removesuffix(".part")[17:], _size(part), wanted)
+            blocks = iter(lambda: response.raw.read1(_BLOCK, decode_content=encoded), b"")
             with part.open("ab" if response.status_code == 206 else "wb") as file:
-                while block := response.raw.read1(_BLOCK, decode_content=encoded):
+                for block in _paced(blocks, part.name.removesuffix(".part")[17:], wanted):
                     file.write(block)
-                    pace.add(len(block))
         if wanted is not None and _size(part) != wanted:
             problem = f"the connection was cut at byte {_size(part)} of {wanted}"
             if _size(part) > wanted:
@@ -432,8 +410,6 @@ class _Request:
                 yield response
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
             raise _network_error(error) from error
-        except ValueError as error:
-            raise RefusedError("this is no address") from error
 
     def _check_status(self, response: requests.Response) -> None:
         """Raise the error of this module that an answer's status stands for, if it is one."""
@@ -471,14 +447,41 @@ class _Request:
         raise PassingError("answers another part than was asked for")
 
     def _is_encoded(self, response: requests.Response) -> bool:
-        """Whether the server compressed the file on the way, though nobody asked it to."""
+        """Whether the server compressed the file on the way, though nobody asked it to.
+
+        Some call a file encoded that is stored compressed: a .gz `x-gzip`, a .zst `zstd`.
+        """
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-        stored = _STORED.get(Path(urlsplit(self.url).path).suffix, ())
-        return encoding not in ("", "identity", *stored)
+        suffix = Path(urlsplit(self.url).path).suffix.removeprefix(".")
+        stored = bool(suffix) and encoding.removeprefix("x-").startswith(suffix)
+        return encoding not in ("", "identity") and not stored
 
 
-# What some servers call the compression of a file that is stored so.
-_STORED = {".gz": ("gzip", "x-gzip"), ".bz2": ("x-bzip2",), ".xz": ("x-xz",), ".zst": ("zstd",)}
+def _size(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _paced(blocks: Iterable[bytes], name: str, total: int | None) -> Iterator[bytes]:
+    """Yield blocks, and say from time to time how much came.
+
+    Raises:
+        PassingError: hardly anything came since the last report.
+    """
+    whole = "" if total is None else f" of {total / 1e6:,.0f} MB"
+    came, before, reported = 0, 0, clock()
+    for block in blocks:
+        yield block
+        came += len(block)
+        seconds = clock() - reported
+        if seconds < REPORT_SECONDS:
+            continue
+        if came - before < SLOWEST:
+            raise PassingError(f"sent {came - before} bytes in {seconds:.0f} s")
+        rate = (came - before) / seconds / 1e6
+        line = f"{name}: {came / 1e6:,.0f} MB{whole}, {rate:.1f} MB/s"
+        log.info("%s", line)
+        tell(line)
+        before, reported = came, clock()
 
 
 def _retry_after(response: requests.Response) -> float:
@@ -489,67 +492,35 @@ def _retry_after(response: requests.Response) -> float:
         return 0.0
 
 
-def _size(part: Path) -> int:
-    return part.stat().st_size if part.exists() else 0
+# What the errors of a failed attempt are called or say -> what went wrong. The messages themselves
+# have signed addresses in them.
+_LASTING = {
+    "TooManyRedirects": "redirects without end",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified",
+    "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",
+    "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this is no address",
+}
+_PASSING = {
+    "ProxyError": "the proxy cannot be reached",
+    "gaierror|NameResolutionError": "the name of the server does not resolve",
+    "Timeout": "no answer in time",
+    "DecodeError|ContentDecodingError": "its compression is damaged",
+    "ProtocolError|IncompleteRead": "the connection was cut",
+    "": "no connection",
+}
 
 
 def _network_error(error: Exception) -> RefusedError:
-    """Say in a few words what went wrong: the messages of `requests` have signed addresses."""
+    """Return the error of this module that a failure of the network stands for."""
     causes = [error]
     while cause := causes[-1].__cause__ or causes[-1].__context__:
         causes.append(cause)
-    text = " ".join(map(str, causes))
-    if isinstance(error, requests.exceptions.ProxyError):
-        if refusal := re.search(r"Tunnel connection failed: (\d{3})", text):
-            reason = f"the proxy answers HTTP {refusal[1]}"
-            is_busy = refusal[1].startswith("5")
-            return PassingError(reason) if is_busy else RefusedError(reason, forbidden=True)
-        return PassingError("the proxy cannot be reached")
-    if isinstance(error, requests.exceptions.TooManyRedirects):
-        return RefusedError("redirects without end")
-    if "CERTIFICATE_VERIFY_FAILED" in text:
-        return RefusedError("its certificate cannot be verified")
-    if "WRONG_VERSION_NUMBER" in text or "HTTP_REQUEST" in text:
-        return RefusedError("answers without encryption at an https address")
-    if any(isinstance(cause, socket.gaierror) for cause in causes):
-        return PassingError("the name of the server does not resolve")
-    known = (reason for kind, reason in _REASONS if isinstance(error, kind))
-    return PassingError(next(known, f"no connection, {type(error).__name__}"))
-
-
-_REASONS = (
-    ((requests.Timeout, urllib3.exceptions.TimeoutError), "no answer in time"),
-    (urllib3.exceptions.DecodeError, "its compression is damaged"),
-    (urllib3.exceptions.ProtocolError, "the connection was cut"),
-    (requests.ConnectionError, "no connection"),
-)
-
-
-class _Pace:
-    """Says from time to time how much of a download is there; gives up one that hardly comes."""
-
-    def __init__(self, name: str, start: int, total: int | None) -> None:
-        self._name, self._have, self._total = name, start, total
-        self._before, self._reported = start, clock()
-
-    def add(self, count: int) -> None:
-        """Count bytes.
-
-        Raises:
-            PassingError: too few came since the last report.
-        """
-        self._have += count
-        seconds = clock() - self._reported
-        if seconds < REPORT_SECONDS:
-            return
-        came = self._have - self._before
-        if came < SLOWEST:
-            raise PassingError(f"sent {came} bytes in {seconds:.0f} s")
-        self._before, self._reported = self._have, clock()
-        line = f"{self._name}: {self._have / 1e6:,.0f} MB"
-        if self._total:
-            minutes = (self._total - self._have) / came * seconds / 60
-            line += f" of {self._total / 1e6:,.0f} MB, {minutes:.0f} min left"
-        line += f", {came / seconds / 1e6:.1f} MB/s"
-        log.info("%s", line)
-        tell(line)
+    text = " ".join(f"{type(cause).__name__}: {cause}" for cause in causes)
+    if refusal := re.search(r"Tunnel connection failed: (\d{3})", text):
+        reason = f"the proxy answers HTTP {refusal[1]}"
+        is_busy = refusal[1].startswith("5")
+        return PassingError(reason) if is_busy else RefusedError(reason, forbidden=True)
+    for sign, reason in _LASTING.items():
+        if re.search(sign, text):
+            return RefusedError(reason)
+    return PassingError(next(reason for sign, reason in _PASSING.items() if re.search(sign, text)))

@@ -9,11 +9,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-import shutil
-import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -22,19 +19,17 @@ from urllib.parse import quote
 
 import huggingface_hub.constants as constants
 import numpy as np
+import pyarrow as pa
 from huggingface_hub import get_token
+from pyarrow import parquet
 
 from reproduction.data.download import (
     Expected,
     ForbiddenError,
-    UnavailableError,
-    cache_name,
+    RefusedError,
     download,
-    make_readable,
-    unreadable,
 )
-from reproduction.resuming import scratch_folder
-from sagevocab.errors import UserError, tell
+from sagevocab.errors import tell
 from sagevocab.files import atomic_path
 
 if TYPE_CHECKING:
@@ -44,6 +39,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMIT = re.compile("[0-9a-f]{40}")
+_COUNTED = re.compile(r"(.*?)\d+-of-(\d+)\b")  # train-00003-of-00041.parquet
 
 
 @dataclass(frozen=True)
@@ -56,14 +52,6 @@ class HubFiles:
     commit: str
     paths: list[Path]
     total: int
-
-
-@dataclass(frozen=True)
-class _Listing:
-    """The files of a data set that are wanted, by name, and their commit."""
-
-    commit: str
-    files: dict[str, Expected]
 
 
 def hub_url(hub: HubSet) -> str:
@@ -83,96 +71,57 @@ def hub_files(source: Hub, cache_dir: Path, part: Sample | None = None) -> HubFi
         UnavailableError: the hub has no such data set, revision or file.
         UserError: it can't be reached and the cache lacks a file, or it gives other data.
     """
-    listing = _listing(source, cache_dir)
-    names = list(listing.files)
-    if part is None:
-        paths = [_file(source, listing, name, cache_dir) for name in names]
-        return HubFiles(listing.commit, paths, len(names))
-    drawn, is_enough = {}, part.count(source)
-    for number in np.random.default_rng(part.settings.seed).permutation(len(names)):
-        path = _file(source, listing, names[number], cache_dir)
-        drawn[number] = path
-        tell(f"{names[number]}: the {len(drawn)}. of {len(names)} files")
-        if is_enough(path):
+    commit, files = _listing(source, cache_dir)
+    names = list(files)
+    order = range(len(names))
+    if part:
+        order = np.random.default_rng(part.settings.seed).permutation(len(names))
+    is_enough = part.count(source) if part else lambda _path: False
+    drawn = {}
+    for number in order:
+        url = f"{hub_url(source.hub)}/resolve/{commit}/{quote(names[number])}"
+        drawn[number] = _fetch(source, url, cache_dir, files[names[number]])
+        tell(f"{names[number]}: {len(drawn)} of {len(names)} files")
+        if is_enough(drawn[number]):
             break
-    return HubFiles(listing.commit, [drawn[number] for number in sorted(drawn)], len(names))
+    return HubFiles(commit, [drawn[number] for number in sorted(drawn)], len(names))
 
 
-def _file(source: Hub, listing: _Listing, name: str, cache_dir: Path) -> Path:
-    """Bring a file to the cache, unless it is there."""
-    url = f"{hub_url(source.hub)}/resolve/{listing.commit}/{quote(name)}"
-    if constants.HF_HUB_OFFLINE and not (cache_dir / cache_name(url)).exists():
-        raise _offline(source, cache_dir, name)
-    return _fetch(source, url, cache_dir, listing.files[name])
-
-
-def _listing(source: Hub, cache_dir: Path) -> _Listing:
-    """Return which files the hub says a revision has; as once kept, where it can't be asked."""
+def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
+    """Return the commit of a revision, and which of the wanted files it has."""
     hub = source.hub
     address = f"{constants.ENDPOINT}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
-    kept = cache_dir / cache_name(url)
-    if constants.HF_HUB_OFFLINE:
-        if not kept.exists():
-            raise _offline(source, cache_dir, f"the list of revision {hub.revision}")
-        return _read_listing(source, kept)
-    if _COMMIT.fullmatch(hub.revision) and kept.exists():  # a commit never changes
-        with suppress(UserError):
-            return _read_listing(source, kept)
-    with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
-        try:
-            path = _fetch(source, url, Path(folder))
-        except (UnavailableError, ForbiddenError):
-            raise
-        except UserError as error:
-            if not kept.exists():
-                raise
-            log.warning("%s; its files are those of %s", error, kept)
-            return _read_listing(source, kept)
-        listing = _read_listing(source, path)
-        try:
-            with atomic_path(kept) as copy:
-                shutil.copyfile(path, copy)
-                make_readable(copy)
-        except OSError as error:
-            log.warning("%s: cannot be written (%s)", kept, error.strerror)
-    return listing
+    expected = Expected(check=lambda path: _read_listing(path, hub.files))
+    # A commit never changes; a branch may have moved since.
+    renew = not _COMMIT.fullmatch(hub.revision)
+    path = _fetch(source, url, cache_dir, expected, renew=renew)
+    commit, files = _read_listing(path, hub.files)
+    log.info("%s: revision %s is commit %s", hub_url(hub), hub.revision, commit)
+    return commit, files
 
 
-def _offline(source: Hub, cache_dir: Path, what: str) -> UserError:
-    return UserError(
-        f"{hub_url(source.hub)}: HF_HUB_OFFLINE is set, and {cache_dir} lacks {what}; unset it, or "
-        f"{source.advice}"
-    )
-
-
-def _read_listing(source: Hub, path: Path) -> _Listing:
-    """Read what the hub says of a revision.
+def _read_listing(path: Path, pattern: str) -> tuple[str, dict[str, Expected]]:
+    """Read what the hub says of a revision: its commit, and what is known of each wanted file.
 
     Raises:
-        UnavailableError: no file has such a name.
-        UserError: the list can't be read, or lacks files that the names of others count.
+        RefusedError: it says something else, no file has such a name, or it lacks files that the
+            names of others count.
     """
-    hub, url = source.hub, hub_url(source.hub)
     try:
         said = json.loads(path.read_bytes())
-        files = {one["rfilename"]: _expected(one) for one in said["siblings"]}
         commit = _COMMIT.fullmatch(said["sha"])[0]
-    except OSError as error:
-        raise unreadable(path, error) from error
+        files = {one["rfilename"]: _expected(one) for one in said["siblings"]}
     except (ValueError, TypeError, KeyError) as error:
-        raise UserError(
-            f"{url}: gives something else than a list of its files; run again later, or "
-            f"{source.advice}"
-        ) from error
-    wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
+        raise RefusedError("gives something else than a list of its files") from error
+    wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, pattern)}
     if not wanted:
-        raise UnavailableError(
-            f"{url}: revision {hub.revision} has no file {hub.files}; {source.advice}"
-        )
-    _check_is_whole(wanted, files, f"{url}: revision {hub.revision}", source.advice)
-    log.info("%s: revision %s is commit %s", url, hub.revision, commit)
-    return _Listing(commit, wanted)
+        raise RefusedError(f"has no file {pattern}", gone=True)
+    found = Counter(match.groups() for match in map(_COUNTED.match, files) if match)
+    for start, total in {match.groups() for match in map(_COUNTED.match, wanted) if match}:
+        if found[start, total] != int(total):
+            raise RefusedError(f"lists {found[start, total]} of the {int(total)} files {start}*")
+    return commit, wanted
 
 
 def _expected(said: dict[str, Any]) -> Expected:
@@ -182,29 +131,16 @@ def _expected(said: dict[str, Any]) -> Expected:
     return Expected(said["size"], {"git": said["blobId"]})
 
 
-def _check_is_whole(wanted: Iterable[str], listed: Iterable[str], where: str, advice: str) -> None:
-    """Refuse a list that lacks files which its own names count, as in `train-00003-of-00041`."""
-    found = Counter(map(_counted, listed))
-    for start, total in {_counted(name) for name in wanted} - {("", None)}:
-        if found[start, total] != total:
-            raise UserError(
-                f"{where} lists {found[start, total]} of the {total} files {start}*; {advice}"
-            )
-
-
-def _counted(name: str) -> tuple[str, int | None]:
-    """Return the beginning of the names of a set of files, and how many they are by their names."""
-    match = re.match(r"(.*?)\d+-of-(\d+)\b", name)
-    return (match[1], int(match[2])) if match else ("", None)
-
-
-def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected | None = None) -> Path:
-    """Bring a file of the hub to a folder, with the user's token."""
+def _fetch(
+    source: Hub, url: str, cache_dir: Path, expected: Expected, *, renew: bool = False
+) -> Path:
+    """Bring a file of the hub to the cache, with the user's token."""
     token = get_token()
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     where = {"cache_dir": cache_dir, "advice": source.advice}
+    use = "only" if constants.HF_HUB_OFFLINE else "renew" if renew else "first"
     try:
-        return download([url], expected=expected, headers=headers, **where).path
+        return download([url], expected=expected, headers=headers, cache=use, **where).path
     except ForbiddenError as error:
         raise ForbiddenError(
             f"{error}; if {hub_url(source.hub)} is gated, accept its terms there and set HF_TOKEN; "
@@ -219,14 +155,19 @@ def join_rows(
 
     share: [from, to] of a seeded shuffle of the rows, which stay in their order; None for all.
     """
-    import datasets
-
-    datasets.disable_progress_bars()
-    with scratch_folder(output) as cache:
-        rows = datasets.Dataset.from_parquet([str(path) for path in paths], cache_dir=str(cache))
-        if share:
-            order = np.random.default_rng(seed).permutation(len(rows))
-            start, end = (round(len(rows) * edge) for edge in share)
-            rows = rows.select(np.sort(order[start:end]))
-        with atomic_path(output) as temporary:
-            rows.to_parquet(temporary)
+    files = [parquet.ParquetFile(path) for path in paths]
+    chosen = np.ones(sum(file.metadata.num_rows for file in files), dtype=bool)
+    if share:
+        order = np.random.default_rng(seed).permutation(len(chosen))
+        start, end = (round(len(chosen) * edge) for edge in share)
+        chosen[:] = False
+        chosen[order[start:end]] = True
+    batches = (batch for file in files for batch in file.iter_batches())
+    first = 0
+    with (
+        atomic_path(output) as temporary,
+        parquet.ParquetWriter(temporary, files[0].schema_arrow) as writer,
+    ):
+        for batch in batches:
+            writer.write_batch(batch.filter(pa.array(chosen[first : first + len(batch)])))
+            first += len(batch)

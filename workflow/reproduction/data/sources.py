@@ -10,12 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import re
-import tempfile
-from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
-from xml.etree import ElementTree
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -114,20 +112,6 @@ class _Verified(Source):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
     bytes: int | None = None
 
-    @property
-    def _checksums(self) -> dict[str, str]:
-        return {"sha256": self.sha256} if self.sha256 else {}
-
-    def _fetch_first(
-        self, urls: list[str], output: Path, cache_dir: Path, checksums: Mapping[str, str]
-    ) -> Seen:
-        from reproduction.data.download import Expected, download, publish
-
-        expected = Expected(self.bytes, checksums)
-        fetched = download(urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
-        publish(fetched.path, output, may_link=not fetched.url.startswith("file:"))
-        return {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
-
 
 class Packaged(_Verified):
     """A file that an installed package ships, or several text files, which are joined."""
@@ -136,21 +120,30 @@ class Packaged(_Verified):
     package: str | list[str]
 
     @property
+    def _files(self) -> list[str]:
+        return [self.package] if isinstance(self.package, str) else self.package
+
+    @property
     def origin(self) -> str:
         """Where it comes from, for people."""
-        return self.package if isinstance(self.package, str) else ", ".join(self.package)
+        return ", ".join(self._files)
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
-        if isinstance(self.package, str):
-            url = package_file(self.package, self.key).as_uri()
-            seen = self._fetch_first([url], output, cache_dir, self._checksums)
-            return seen | {"origin": self.origin}  # its folder differs between machines
-        with atomic_path(output) as temporary, temporary.open("wb") as joined:
-            for name in self.package:
-                content = package_file(name, self.key).read_bytes()
-                joined.write(content if content.endswith(b"\n") else content + b"\n")
-        return _seen(output, origin=self.origin)
+        contents = [package_file(name, self.key).read_bytes() for name in self._files]
+        if len(contents) > 1:
+            contents = [text if text.endswith(b"\n") else text + b"\n" for text in contents]
+        with atomic_path(output) as temporary:
+            temporary.write_bytes(b"".join(contents))
+            seen = _seen(temporary, origin=self.origin)
+            for field in ("bytes", "sha256"):
+                if getattr(self, field) not in (None, seen[field]):
+                    raise UserError(
+                        f"{self.origin}: has {field} {seen[field]} instead of "
+                        f"{getattr(self, field)}; install the package in the version of "
+                        f"requirements.lock, or {self.advice}"
+                    )
+        return seen
 
 
 class Download(_Verified):
@@ -169,6 +162,7 @@ class Download(_Verified):
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it, or a part of a dump, to `output`; return where it came from and what it is."""
+        from reproduction.data.download import Expected, download, publish
         from reproduction.data.streams import draw_streams
 
         if part and self.index:
@@ -177,8 +171,15 @@ class Download(_Verified):
             drawn = draw_streams(self.urls, self.index, output, part, **where)
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
-        checksums = self._checksums or self._published_checksums()
-        return self._fetch_first(self.urls, output, cache_dir, checksums)
+        checksums = {"sha256": self.sha256} if self.sha256 else self._published_checksums(cache_dir)
+        expected = Expected(self.bytes, checksums)
+        fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
+        publish(fetched.path, output)
+        return {
+            "origin": fetched.url,
+            "sha256": fetched.sha256,
+            "bytes": output.stat().st_size,
+        }
 
     def of_wikipedia(self, language: str | None, date: str | None) -> Download:
         """Put language and date into the addresses of an entry that is for any dump.
@@ -203,24 +204,37 @@ class Download(_Verified):
         changed |= {key: filled(text) for key, text in texts.items() if text}
         return self.model_copy(update=changed)
 
-    def _published_checksums(self) -> dict[str, str]:
-        """Return the checksums of the file in the lists that servers publish, or none."""
-        from reproduction.data.download import UnavailableError
+    def _published_checksums(self, cache_dir: Path) -> dict[str, str]:
+        """Return the checksum of the file in the lists that servers publish, or none.
+
+        A list has lines `digest  name`, or is the Internet Archive's XML.
+        """
+        from reproduction.data.download import UnavailableError, download
 
         if not self.sums:
             return {}
-        name, checksums = Path(urlsplit(self.urls[0]).path).name, {}
+        name, digests = Path(urlsplit(self.urls[0]).path).name, {}
+        where = {"cache_dir": cache_dir, "advice": self.advice}
         try:
-            checksums = {"sha1": _published_sums(self.sums, self.advice)[name]}
-        except (UnavailableError, KeyError) as error:
+            text = download(self.sums, cache="renew", **where).path.read_text(errors="replace")
+        except UnavailableError as error:
             log.warning("%s", error)
-        if not checksums:
+        else:
+            digests = {file: digest for digest, file in _SUMS.findall(text)}
+            digests |= {unescape(file): digest for file, digest in _ARCHIVED.findall(text)}
+        if name not in digests:
             log.warning(
                 "%s: no checksum of %s is published; it is read to its end", self.name, name
             )
-        return checksums
+            return {}
+        return {"sha1": digests[name]}
 
 
+# How lists of checksums name a file and its SHA-1.
+_SUMS = re.compile(r"^([0-9a-f]{40})[ *]+(\S+)$", re.MULTILINE)
+_ARCHIVED = re.compile(
+    r'<file\b[^>]*\bname="([^"]*)"(?:(?!</file>).)*?<sha1>([0-9a-f]{40})</sha1>', re.DOTALL
+)
 _MISSING = {
     "language": "missing; say which Wikipedia, such as `tr`",
     "date": "missing; say which dump, such as `20260801`: https://dumps.wikimedia.org lists them",
@@ -283,22 +297,6 @@ class Hub(Source):
 
 def _seen(output: Path, **more: Any) -> Seen:
     return {"sha256": file_digest(output), "bytes": output.stat().st_size, **more}
-
-
-def _published_sums(urls: list[str], advice: str) -> dict[str, str]:
-    """Return file name -> SHA-1: of lines `digest  name`, or the Internet Archive's XML."""
-    from reproduction.data.download import download
-
-    with tempfile.TemporaryDirectory() as folder:  # a list of yesterday is no use
-        fetched = download(urls, cache_dir=Path(folder), advice=advice)
-        text = fetched.path.read_text(encoding="utf-8", errors="replace")
-    if listed := re.findall(r"^([0-9a-f]{40})[ *]+(\S+)$", text, re.MULTILINE):
-        return {name: digest for digest, name in listed}
-    try:
-        files = ElementTree.fromstring(text).iter("file")
-    except ElementTree.ParseError:
-        return {}
-    return {file.get("name", ""): digest for file in files if (digest := file.findtext("sha1"))}
 
 
 # --- the catalogue
@@ -457,7 +455,8 @@ def retrieve(
     from reproduction.data.download import UnavailableError, disk_errors
 
     try:
-        with disk_errors(output, "make room"):
+        advice = "make room, or run in a folder that can be written (snakemake --directory)"
+        with disk_errors(Path(output), advice):
             seen = source.fetch(Path(output), Path(cache_dir), seed, part)
             write_json(description, {**source.record, **seen})
     except UnavailableError as error:
