@@ -27,7 +27,7 @@ def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1, floors=FLOOR_BITS) 
     characters = np.full(lines, 8.0)
     noise = rng.normal(0, spread, lines)
     noise -= noise.mean()
-    at = {"step": steps, "characters": 100 * steps, "seconds": 2 * steps}
+    at = {"step": steps, "characters": 100 * steps}
     return Curve(
         at=pd.DataFrame(at),
         lines=np.arange(lines),
@@ -57,7 +57,7 @@ def write_model(folder: Path, of: Curve) -> Path:
     )
     write_parquet(folder / "heldout.parquet", asked)
     every = np.arange(1, steps.max() + 1)
-    log = {"step": every, "characters": 100.0 * every, "seconds": 2.0 * every, "loss": 1.0}
+    log = {"step": every, "characters": 100.0 * every, "loss": 1.0}
     write_parquet(folder / "training_log.parquet", pd.DataFrame(log))
     return folder / "heldout.parquet"
 

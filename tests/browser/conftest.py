@@ -48,7 +48,7 @@ def sample_page(folders, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def own_page(folders, tmp_path_factory) -> Path:
+def texts_page(folders, tmp_path_factory) -> Path:
     """A report of a run without the paper's languages."""
     folder = tmp_path_factory.mktemp("own")
     inputs = write_inputs(folder, {"en": _files(folders["en"])})
@@ -59,10 +59,10 @@ def own_page(folders, tmp_path_factory) -> Path:
         "English,Training corpus,BPE,200,2.0,0.5\nEnglish,Training corpus,SaGe,201,2.01,0.48\n",
         encoding="utf-8",
     )
-    inputs["template"] = inputs["template"].with_name("own.html.jinja")
+    inputs["template"] = inputs["template"].with_name("texts.html.jinja")
     texts = [{"name": "English", "title": "corpus.txt.xz"}]
-    own = run(labels=LABELS, texts=texts)
-    build_report(folder / "report.html", run=own, measured=measured, **inputs)
+    given = run(labels=LABELS, texts=texts)
+    build_report(folder / "report.html", run=given, measured=measured, **inputs)
     return folder / "report.html"
 
 

@@ -19,7 +19,7 @@ SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"
 AREA = "#play textarea"
 both_pages = pytest.mark.parametrize("page", ["sample_page", "given_page"])
-all_pages = pytest.mark.parametrize("page", ["sample_page", "own_page", "given_page"])
+all_pages = pytest.mark.parametrize("page", ["sample_page", "texts_page", "given_page"])
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def test_page_opens_from_disk_without_network_or_errors(page, shown):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize("page", ["own_page", "given_page"])
+@pytest.mark.parametrize("page", ["texts_page", "given_page"])
 def test_a_page_is_not_long_before_it_is_unfolded(page, shown):
     browser = shown(page, 1280)
     assert js(browser, "document.documentElement.scrollHeight") < 6000

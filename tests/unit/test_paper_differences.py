@@ -16,7 +16,6 @@ from reproduction.analysis.scores import predictions_of, read_scores
 from reproduction.analysis.stats import holm
 from reproduction.lm import tasks as lm_tasks
 from reproduction.paper import tables_differences
-from reproduction.paper.causal import CausalModel
 from reproduction.paper.differences import (
     FINE_TUNED,
     NGRAMS,
@@ -34,7 +33,7 @@ from reproduction.paper.differences import (
     score_families,
 )
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.ngrams import LineBits
+from reproduction.paper.line_bits import CausalModel, NgramBits
 from reproduction.paper.tables_differences import table_of_differences
 from reproduction.paper.tables_scores import read_significant
 from reproduction.parquet import write_parquet
@@ -201,11 +200,11 @@ FRAMES = {
 }
 
 
-def line_bits(shift, orders=(2.5, 2, 1.8, 1.7, 1.6)) -> LineBits:
+def line_bits(shift, orders=(2.5, 2, 1.8, 1.7, 1.6)) -> NgramBits:
     characters = np.linspace(20, 60, 50)
     noise = np.random.default_rng(1).normal(0, 0.01, (5, 50))
     bits = (np.array(orders)[:, None] + shift + noise * (shift != 0)) * characters
-    return LineBits(characters, {100: 2 * bits, 1000: bits})
+    return NgramBits(characters, {100: 2 * bits, 1000: bits})
 
 
 PANELS = {"English": {"BPE": line_bits(0.0), "SaGe": line_bits(0.05)}}

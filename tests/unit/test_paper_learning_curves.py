@@ -14,7 +14,6 @@ from claim_samples import record_of, results
 from curve_samples import BITS, FLOOR_BITS, curve, write_floors, write_model
 from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES
-from reproduction.paper.causal import CausalModel
 from reproduction.paper.curves import (
     bits_per_character,
     cards_note,
@@ -25,6 +24,7 @@ from reproduction.paper.curves import (
     read_curves,
 )
 from reproduction.paper.learning_curves import figure_learning_curves
+from reproduction.paper.line_bits import CausalModel
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 
@@ -90,11 +90,11 @@ def test_a_target_is_reached_between_validations_at_one_or_never():
 
 def test_differences_are_taken_where_both_curves_have_been():
     first, second = curve([4, 3, 2], spread=0), curve([5, 4.5], steps=[15, 25], spread=0)
-    at, values = difference_along(first, second, np.ones((2, 40)), "step")
-    assert at.tolist() == [15, 20, 25]
+    at, values = difference_along(first, second, np.ones((2, 40)))
+    assert at.tolist() == [1500, 2000, 2500]
     np.testing.assert_allclose(values, [[3.5 - 5, 3 - 4.75, 2.5 - 4.5]] * 2)
     late = curve([5, 4], steps=[40, 50])
-    assert difference_along(first, late, np.ones((2, 40)), "step")[1].shape == (2, 0)
+    assert difference_along(first, late, np.ones((2, 40)))[1].shape == (2, 0)
 
 
 # --- figure
@@ -117,7 +117,7 @@ LABELS = ["BPE", "SaGe", "Unigram"]
 def test_curves_are_means_over_seeds_minus_bpes_causal_ones_above_masked_ones(
     panels, drawings, kept
 ):
-    validations = pd.DataFrame({"step": [5, 10], "seen": [1e6, 2e6], "seconds": [60, 120]})
+    validations = pd.DataFrame({"step": [5, 10], "seen": [1e6, 2e6]})
     rates = {"BPE": ([2.5, 2], [2.7, 2.2]), "SaGe": ([2.4, 2], [2.4, 2])}
     ones = np.ones(9)
     causal = {

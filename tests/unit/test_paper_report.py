@@ -139,11 +139,11 @@ def test_a_run_of_other_languages_has_a_page_without_the_paper(tmp_path: Path, i
     )
     for name in ("claims_path", "findings"):
         del inputs[name]
-    inputs["template"] = inputs["template"].with_name("own.html.jinja")
+    inputs["template"] = inputs["template"].with_name("texts.html.jinja")
     inputs["captions"]["table_examples"] = "As in the paper."
     texts = [{"name": "Slovene", "title": "corpus.txt.xz"}]
-    build_report(tmp_path / "own.html", run=run(texts=texts), measured=measured, **inputs)
-    page = Page((tmp_path / "own.html").read_text(encoding="utf-8"))
+    build_report(tmp_path / "texts.html", run=run(texts=texts), measured=measured, **inputs)
+    page = Page((tmp_path / "texts.html").read_text(encoding="utf-8"))
     assert "SaGe: 2.010 tokens a word, 0.5\xa0% more than BPE (2.000); 48.0" in page.text
     assert "3.300" not in page.text and "Slovene (corpus.txt.xz)" in page.text
     assert not re.search("the paper|claim|reproduc|finding", page.text, re.IGNORECASE)

@@ -156,7 +156,7 @@ rule build_report:
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         corpora=run.files("corpus/{lang}.txt.zst", lang=OWN_LANGUAGES),
-        template=report_file("report.html.jinja" if run.reproduces else "own.html.jinja"),
+        template=report_file("report.html.jinja" if run.reproduces else "texts.html.jinja"),
         parts=[
             report_file(f"{name}.html.jinja")
             for name in ("frame", "page", "parts", "playground", "claims")

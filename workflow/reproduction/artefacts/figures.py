@@ -279,6 +279,6 @@ declare(
     },
     reads={
         "panels": Read(curve_files, whole="paper.curves.read_curves"),
-        "causal": Read(causal_files, whole="paper.causal.read_causal"),
+        "causal": Read(causal_files, whole="paper.line_bits.read_causal"),
     },
 )

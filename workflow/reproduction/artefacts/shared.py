@@ -92,7 +92,7 @@ def ngram_languages(run: Run) -> list[str]:
     return _held_out(run, run.languages if wanted else [])
 
 
-NGRAMS = Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.ngrams.read_ngrams")
+NGRAMS = Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.line_bits.read_ngrams")
 
 
 def causal_languages(run: Run) -> list[str]:

@@ -421,7 +421,7 @@ declare(
     reads={
         "ngrams": NGRAMS,
         "probes": _probe_answers,
-        "causal": Read(causal_files, whole="paper.causal.read_causal"),
+        "causal": Read(causal_files, whole="paper.line_bits.read_causal"),
         "curves": Read(_compared_curves, whole="paper.curves.read_curves"),
         "scores": Read(
             lambda run: run.score_files(compared_tasks(run)), whole="analysis.scores.read_scores"

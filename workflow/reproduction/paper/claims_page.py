@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.paper.formats import NOTHING, number, p_value
+from reproduction.paper.formats import NOTHING, number, p_value, page_environment
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import VERDICTS
 from reproduction.paper.tally import (
@@ -19,7 +19,6 @@ from reproduction.paper.tally import (
     shares_that_agree,
     tally,
 )
-from reproduction.paper.templates import page_environment
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.causal import CausalModel, CausalPanels
 from reproduction.paper.control_pieces import LABELS, LANGUAGES
 from reproduction.paper.differences import differences, of_causal
+from reproduction.paper.line_bits import CausalModel, CausalPanels
 from reproduction.paper.table import Table
 from reproduction.paper.tables_differences import table_of_differences
 from reproduction.parquet import read_parquet

@@ -102,12 +102,9 @@ def of_vectors(task: Task, sums: ScoreSums) -> Iterator[dict[str, Any]]:
             baseline,
             family,
             are_seeds_shared=RANDOM not in (label, baseline),
-            language=task.language,
             method=OF_VECTORS,
             measure=task.label,
-            task=task.name,
-            unit=task.metric,
-            more_is_better=True,
+            **task.columns,
             split=_SPLITS[task.name],
             rows=len(sums.rows),
         )

@@ -33,8 +33,7 @@ from reproduction.paper.formats import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
-# What a curve is drawn against: columns of training_log.parquet.
-AXES = ("step", "characters", "seconds")
+_PROGRESS = ["step", "characters"]  # columns of training_log.parquet
 _PREDICTED = ["line", "words", "characters"]
 _COLUMNS = ["step", *_PREDICTED, "nats", "right_words"]
 
@@ -44,7 +43,7 @@ class Curve:
     """The validations of one pretraining.
 
     Attributes:
-        at: step, characters and seconds at each validation: float64, a row each.
+        at: steps and characters seen at each validation: float64, a row each.
         lines: int64[lines], numbers of the held-out lines.
         words, characters: float64[lines], how many the model predicted.
         nats, right: float64[validations, lines], -log p of the words, the numbers of their pieces
@@ -119,7 +118,7 @@ def read_curve(path: Files, floors: Files) -> Curve:
     """
     path = Path(path)
     predicted = read_parquet(path, _COLUMNS)
-    log = read_parquet(path.with_name("training_log.parquet"), list(AXES)).set_index(
+    log = read_parquet(path.with_name("training_log.parquet"), _PROGRESS).set_index(
         "step", drop=False
     )
     steps = np.unique(predicted["step"])
@@ -131,7 +130,7 @@ def read_curve(path: Files, floors: Files) -> Curve:
     words, characters, nats, right = np.moveaxis(table, -1, 0)
     by_line = _read_floors(floors, predicted[_PREDICTED].head(lines.size))
     return Curve(
-        at=log.loc[steps, list(AXES)].astype(float).reset_index(drop=True),
+        at=log.loc[steps, _PROGRESS].astype(float).reset_index(drop=True),
         lines=lines,
         words=words[:1].sum(axis=0),
         characters=characters[:1].sum(axis=0),
@@ -237,31 +236,29 @@ def context_free_bits(first: Curve, second: Curve) -> float:
     return min(bits[name].item() for bits in found for name in CONTEXT_FREE)
 
 
-def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
-    """Return what each curve needs for the value of `compared_at`: two float64[1 + resamples].
+def efforts(first: Curve, second: Curve, weights: np.ndarray) -> list[np.ndarray]:
+    """Return the updates that each curve needs for the value of `compared_at`.
 
-    axis: one of `AXES`.
+    Two float64[1 + resamples].
     """
     target = compared_at(first, second, weights)
     return [
-        first_reached(curve.at[axis].to_numpy(), bits_per_character(curve, weights), target)
+        first_reached(curve.at["step"].to_numpy(), bits_per_character(curve, weights), target)
         for curve in (first, second)
     ]
 
 
-def effort_ratio(
-    pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray, axis: str
-) -> Comparison:
-    """Return what the first curve of each pair needs over what the second does (see `efforts`).
+def effort_ratio(pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray) -> Comparison:
+    """Return the updates of the first curve of each pair over those of the second (`efforts`).
 
     pairs: of one pretraining, or one for each seed. Of one, the interval and the test of 1 are over
     held-out lines, for the `weights` of `resampled_weights`. Of several, ratios are averaged as
-    logarithms, with Student's interval and test over seeds. axis: one of `AXES`.
+    logarithms, with Student's interval and test over seeds.
     """
     if len(pairs) == 1:
-        ratios = np.divide(*efforts(*pairs[0], weights, axis))
+        ratios = np.divide(*efforts(*pairs[0], weights))
         return Comparison(*estimate(ratios), percentile_p_value(np.log(ratios)))
-    logs = [np.log(np.divide(*efforts(*pair, weights[:1], axis))).item() for pair in pairs]
+    logs = [np.log(np.divide(*efforts(*pair, weights[:1]))).item() for pair in pairs]
     half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)
     ratio, low, high = np.exp(np.mean(logs) + half * np.array([0, -1, 1])).tolist()
     return Comparison(ratio, low, high, _student(logs))
@@ -274,14 +271,14 @@ def _student(logs: Sequence[float]) -> float:
 
 
 def difference_along(
-    first: Curve, second: Curve, weights: np.ndarray, axis: str
+    first: Curve, second: Curve, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return bits per character of `first` minus those of `second` where both have been.
 
-    Between validations curves are straight lines. axis: one of `AXES`.
-    Returns places on the axis, float64[places], and float64[1 + resamples, places].
+    Between validations curves are straight lines.
+    Returns characters seen, float64[places], and float64[1 + resamples, places].
     """
-    grids = [curve.at[axis].to_numpy() for curve in (first, second)]
+    grids = [curve.at["characters"].to_numpy() for curve in (first, second)]
     low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
     at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
     one, other = (

@@ -1,10 +1,10 @@
 """Differences from BPE by every method, in one frame: a row a measure, language and tokenizer.
 
-Causal transformers (`paper.causal`), masked models on held-out words (`paper.curves`) and
-fine-tuned on tasks, linear probes of pieces and of frozen skip-gram vectors (`analysis.probes`),
-and n-grams of pieces (`paper.ngrams`). Models of one seed share their lines, their order and their
-first weights, so they are compared seed by seed (`analysis.scores`). docs/appendix/statistics.md
-has the families of the tests and their power.
+Causal transformers and n-grams of pieces (`paper.line_bits`), masked models on held-out words
+(`paper.curves`) and fine-tuned on tasks, linear probes of pieces and of frozen skip-gram vectors
+(`analysis.probes`). Models of one seed share their lines, their order and their first weights, so
+they are compared seed by seed (`analysis.scores`). docs/appendix/statistics.md has the families of
+the tests and their power.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ from reproduction.analysis.scores import (
     task_scores,
 )
 from reproduction.analysis.stats import adjust, estimate, paired_permutation, resampled_weights
-from reproduction.paper.causal import CausalPanels
 from reproduction.paper.curves import Curves, context_free_bits, is_above_floor
 from reproduction.paper.formats import Files
+from reproduction.paper.line_bits import CausalPanels, NgramBits, NgramPanels
 from reproduction.paper.measures import SIGNIFICANT
-from reproduction.paper.ngrams import LineBits, Panels
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
@@ -51,6 +50,11 @@ UNITS = {
     "matthews": ("Matthews", 100, 2),
     "pearson": ("Pearson", 100, 2),
 }
+COLUMNS = (
+    *("language", "method", "measure", "task", "unit", "more_is_better", "split", "rows"),
+    *("tokenizer", "baseline", "seeds", "baseline_value", "value", "difference", "low", "high"),
+    *("p_value", "p_adjusted", "significant", "seen_from", "floor", "paper"),
+)
 # A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
 # interval is 1.96 of them.
 _SEEN_FROM = 2.80 / 1.96
@@ -60,6 +64,10 @@ _OF_NGRAMS = {
     "N-grams, order 5": ((5,), False),
     "Gain from context": ((1, 3), True),
 }
+
+
+# What all rows of bits have, of whatever model.
+_OF_BITS = {"task": None, "unit": BITS, "split": HELDOUT}
 
 
 @dataclass(frozen=True)
@@ -83,6 +91,12 @@ class Task:
         task = self.label.removesuffix(f" ({self.language})")
         return f"{method}: {task}{', constructed' if self.constructed else ''}"
 
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What all rows of its scores have, of whatever model."""
+        named = {"language": self.language, "task": self.name, "unit": self.metric}
+        return {**named, "more_is_better": True}
+
 
 def differences(
     *parts: Iterator[dict[str, Any]],
@@ -97,10 +111,9 @@ def differences(
         paper: task -> SaGe minus BPE as the paper prints it.
 
     Returns:
-        language, method, measure, task, tokenizer, baseline (what is subtracted), unit,
-        more_is_better, split, rows (lines or examples), seeds, baseline_value, value, difference,
-        low, high, p_value, p_adjusted, significant, seen_from (the smallest true difference that a
-        test finds in four of five cases), floor (bits that tables without context need) and paper.
+        `COLUMNS`, of which baseline is what is subtracted, rows are lines or examples, seen_from is
+        the smallest true difference that a test finds in four of five cases, and floor are the bits
+        that tables without context need.
 
     Raises:
         UserError: there is nothing to compare.
@@ -117,7 +130,7 @@ def differences(
     data["floor"] = data["floor"].astype(float) if "floor" in data else math.nan
     data["paper"] = data["task"].map(paper or {}).astype(float)
     order = data["method"].map(METHODS.index)
-    return data.iloc[np.argsort(order, kind="stable")].drop(columns="family").reset_index(drop=True)
+    return data.iloc[np.argsort(order, kind="stable")][[*COLUMNS]].reset_index(drop=True)
 
 
 def read_differences(path: Files) -> pd.DataFrame:
@@ -187,10 +200,8 @@ def of_causal(
                 language=title,
                 method=CAUSAL,
                 measure=f"Causal transformer{beside}",
-                task=None,
-                unit=BITS,
+                **_OF_BITS,
                 more_is_better=False,
-                split=HELDOUT,
                 rows=len(sums.rows),
             )
 
@@ -217,10 +228,8 @@ def of_heldout(panels: Curves, baseline: str, seed: int) -> Iterator[dict[str, A
                     language=title,
                     method=HELDOUT_WORDS,
                     measure="Held-out words",
-                    task=None,
-                    unit=BITS,
+                    **_OF_BITS,
                     more_is_better=False,
-                    split=HELDOUT,
                     rows=len(pairs[0][0].lines),
                 ),
                 "floor": context_free_bits(*pairs[0]),
@@ -265,12 +274,9 @@ def of_scores(
                 label,
                 baseline,
                 _score_family(label, task.name in paper),
-                language=task.language,
                 method=FINE_TUNED,
                 measure=task.measure("Fine-tuned"),
-                task=task.name,
-                unit=task.metric,
-                more_is_better=True,
+                **task.columns,
                 split=VALIDATION,
                 rows=named[0]["examples"],
             )
@@ -351,12 +357,9 @@ def of_probes(probed: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str
                 label,
                 baseline,
                 label,
-                language=task.language,
                 method=method,
                 measure=task.measure(name),
-                task=task.name,
-                unit=task.metric,
-                more_is_better=True,
+                **task.columns,
                 split=split,
                 rows=rows,
             )
@@ -381,7 +384,7 @@ def _plain(column: pd.Series) -> np.ndarray | list[list[str]]:
     return column.to_numpy()
 
 
-def of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+def of_ngrams(panels: NgramPanels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the bits of n-grams minus those of BPE's, estimated from the most lines there are."""
     for title, panel in panels.items():
         size = max(panel[baseline].bits)
@@ -396,12 +399,10 @@ def of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, An
                 "language": title,
                 "method": NGRAMS,
                 "measure": name,
-                "task": None,
                 "tokenizer": label,
                 "baseline": baseline,
-                "unit": BITS,
+                **_OF_BITS,
                 "more_is_better": more,
-                "split": HELDOUT,
                 "rows": len(bits),
                 "seeds": 1,
                 "baseline_value": of_bpe.sum() / characters.sum(),
@@ -412,7 +413,7 @@ def of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, An
             }
 
 
-def _line_bits(measured: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
+def _line_bits(measured: NgramBits, size: int, orders: Sequence[int]) -> np.ndarray:
     """Return the bits of each line at an order, or those that a longer context saves."""
     first, *rest = (measured.bits[size][order - 1] for order in orders)
     return first - sum(rest)

@@ -25,13 +25,12 @@ from reproduction.paper.claims_page import (
     show_measured,
     show_value,
 )
-from reproduction.paper.formats import number
+from reproduction.paper.formats import number, page_environment
 from reproduction.paper.overlap import AMONG_SEEDS, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import Tally, controls_that_agree, origin_of, tally
-from reproduction.paper.templates import page_environment
 from sagevocab.files import write_text
 
 Row = Mapping[str, Any]

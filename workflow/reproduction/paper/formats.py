@@ -1,4 +1,4 @@
-"""How values are printed in tables and sentences."""
+"""How values are printed in tables and sentences, and the templates of pages."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import jinja2
 import pandas as pd
 
 NOTHING = "–"  # a cell without a value
@@ -71,3 +72,21 @@ def is_number(cell: object) -> bool:
 def are_numbers(column: Iterable[object]) -> bool:
     """Return whether all cells of a column are numbers, but for those without a value."""
     return all(cell in ("", NOTHING) or is_number(cell) for cell in column)
+
+
+def page_environment(
+    template: Path | str, filters: Mapping[str, Callable[..., object]]
+) -> jinja2.Environment:
+    """Return the environment of the templates beside one; values in HTML are escaped.
+
+    A name that a template misses is an error.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        autoescape=jinja2.select_autoescape(("html", "html.jinja")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= filters
+    return environment

@@ -1,7 +1,7 @@
 """The learning curves of the language models.
 
 Masked models are as `curves.read_curves` gives them, {language: {tokenizer label: its
-pretrainings}}, causal ones as `causal.read_causal` does.
+pretrainings}}, causal ones as `line_bits.read_causal` does.
 Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to future work).
 """
 
@@ -12,10 +12,10 @@ from itertools import chain
 
 import numpy as np
 from matplotlib.axes import Axes
+from scipy import stats
 
 from reproduction.analysis.scores import TaskScores
-from reproduction.analysis.stats import Estimate, resampled_weights
-from reproduction.paper.causal import CausalPanels, draw_causal
+from reproduction.analysis.stats import CONFIDENCE, Estimate, resampled_weights
 from reproduction.paper.curves import (
     Curve,
     Curves,
@@ -24,6 +24,7 @@ from reproduction.paper.curves import (
     difference_along,
 )
 from reproduction.paper.formats import Files
+from reproduction.paper.line_bits import CausalModel, CausalPanels
 from reproduction.paper.style import (
     TokenizerStyle,
     curve_handles,
@@ -36,7 +37,6 @@ from reproduction.paper.style import (
 )
 from sagevocab.errors import UserError
 
-_AXIS = "characters"
 # (limit of the largest value, size of the unit, its name)
 _UNITS = [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")]
 
@@ -78,7 +78,7 @@ def figure_learning_curves(
     with drawing([2.0] * len(rows), len(columns), **files) as (figure, grid):
         for title, *column in zip(columns, *grid, strict=True):
             if causal and title in causal:
-                draw_causal(column[0], causal[title], styles, baseline)
+                _draw_causal(column[0], causal[title], styles, baseline)
             if title in panels:
                 _draw_masked(column[-1], panels[title], styles, baseline, seed)
         minus = f"\nminus {baseline}" if baseline else ""
@@ -91,6 +91,46 @@ def figure_learning_curves(
         legend_above(figure, curve_handles(styles))
 
 
+def _draw_causal(
+    axes: Axes,
+    panel: Mapping[str, Sequence[CausalModel]],
+    styles: Mapping[str, TokenizerStyle],
+    baseline: str,
+) -> None:
+    """Draw the difference in bits per character from BPE's at the same place.
+
+    By characters seen. A line is the mean of the seeds, a band Student's 95 % interval over them.
+    """
+    for label, seeds in panel.items():
+        if label == baseline:
+            axes.axhline(0, linewidth=0.8, **styles[label].curve)
+            continue
+        at = np.mean([one.curve["seen"] for one in seeds], axis=0) / 1e6
+        change = [_minus(*pair) for pair in zip(seeds, panel[baseline], strict=True)]
+        _draw_over_seeds(axes, at, change, styles[label])
+    axes.set_xlim(left=0)
+    axes.locator_params(nbins=4)
+    axes.set_xlabel("Characters seen (millions)")
+
+
+def _minus(one: CausalModel, other: CausalModel) -> np.ndarray:
+    """Subtract the second curve at the first's validations; nan outside its range."""
+    at, places = one.curve["seen"], other.curve["seen"]
+    other_rates = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
+    return one.curve["rate"].to_numpy() - other_rates
+
+
+def _draw_over_seeds(
+    axes: Axes, at: np.ndarray, values: Sequence[np.ndarray], style: TokenizerStyle
+) -> None:
+    """Draw the mean of the curves of several seeds, with Student's 95 % interval over them."""
+    mean, half = np.mean(values, axis=0), np.zeros(len(at))
+    if len(values) > 1:
+        error = stats.sem(values, axis=0)
+        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * error
+    draw_band(axes, at, mean, mean - half, mean + half, style)
+
+
 def _draw_masked(
     axes: Axes,
     panel: Mapping[str, Sequence[Curve]],
@@ -100,7 +140,7 @@ def _draw_masked(
 ) -> None:
     """Draw the curves of masked models against the characters that they have seen."""
     weights = resampled_weights(len(next(iter(panel.values()))[0].lines), seed=seed)
-    largest = max(curve.at[_AXIS].max() for curves in panel.values() for curve in curves)
+    largest = max(curve.at["characters"].max() for curves in panel.values() for curve in curves)
     size, unit = next((size, unit) for limit, size, unit in _UNITS if largest < limit)
     for label, curves in panel.items():
         if label == baseline:
@@ -142,5 +182,5 @@ def _values(
     curve: Curve, other: Curve | None, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if other is not None:
-        return difference_along(curve, other, weights, _AXIS)
-    return curve.at[_AXIS].to_numpy(), bits_per_character(curve, weights)
+        return difference_along(curve, other, weights)
+    return curve.at["characters"].to_numpy(), bits_per_character(curve, weights)

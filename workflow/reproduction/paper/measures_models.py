@@ -155,9 +155,8 @@ def update_ratio(case: Case) -> Measurement:
     pairs = list(zip(compared, baseline, strict=True))
     for pair in pairs:
         _require_contexts(*pair)
-    ratio, low, high, p_value = effort_ratio(
-        pairs, resampled_weights(len(flat[0].lines), seed=case.run.seed), "step"
-    )
+    weights = resampled_weights(len(flat[0].lines), seed=case.run.seed)
+    ratio, low, high, p_value = effort_ratio(pairs, weights)
     unit, test = (LINES, LINES_RESAMPLED) if len(pairs) == 1 else (SEEDS, PAIRED_SEEDS)
     return Measurement(ratio, low, high, agrees=ratio < 1, unit=unit, test=test, p_value=p_value)
 

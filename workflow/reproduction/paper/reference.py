@@ -23,12 +23,11 @@ import pyarrow.parquet
 import yaml
 
 from reproduction.manifest import commits_of, git_commit, package_versions
-from reproduction.paper.formats import listed
+from reproduction.paper.formats import listed, page_environment
 from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import scope_note
 from reproduction.paper.report import differences, show_setting
-from reproduction.paper.templates import page_environment
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder, file_digest, read_json, write_text

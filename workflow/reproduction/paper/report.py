@@ -37,13 +37,12 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.findings import SUMMARY, section
+from reproduction.paper.formats import page_environment
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.playground import playground_data
-from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
 from reproduction.paper.tally import count_verdicts
-from reproduction.paper.templates import page_environment
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.files import write_text
@@ -182,8 +181,45 @@ def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     compared = run["compared"] or run["labels"]
     shown = [run["labels"][name] for name in compared if name != "bpe"]
     rows = read_csv(measured)
-    summaries = list(beside_bpe(rows, run["labels"].get("bpe"), shown))
+    summaries = list(_beside_bpe(rows, run["labels"].get("bpe"), shown))
     return {"tokenizers": run["labels"], "summaries": summaries}
+
+
+def _beside_bpe(
+    rows: Sequence[Mapping[str, Any]], baseline: str | None, shown: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    """Yield what tokenizers make of each training corpus, beside BPE.
+
+    rows: of the csv of `table_tokenizers`; a language's first text is its training corpus.
+    baseline, shown: labels of BPE and of the tokenizers.
+
+    language, tokenizer; tokens a word; whole: the share of words that are one token; bpe: its row,
+    None in a run without it; more: tokens over BPE's, minus 1.
+    """
+    texts = {row["language"]: row["text"] for row in reversed(rows)}
+    measured = {
+        (row["language"], row["tokenizer"]): row
+        for row in rows
+        if row["text"] == texts[row["language"]]
+    }
+    for (language, label), row in measured.items():
+        bpe = measured.get((language, baseline))
+        if label in shown:
+            yield {
+                "language": language,
+                "tokenizer": label,
+                "tokens": row["fertility"],
+                "whole": row["whole_word_share"],
+                "bpe": bpe,
+                "more": row["tokens"] / bpe["tokens"] - 1 if bpe else None,
+            }
+
+
+def _show_change(more: float) -> str:
+    """Return how many more or fewer tokens there are, as "0.6 % fewer than"."""
+    if abs(more) < 0.0005:
+        return "as many as"
+    return f"{100 * abs(more):.1f}\N{NO-BREAK SPACE}% {'more' if more > 0 else 'fewer'} than"
 
 
 def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
@@ -220,7 +256,7 @@ _FILTERS = {
     "code": _with_code,
     "script_json": _script_json,
     "digest": _digest,
-    "change": show_change,
+    "change": _show_change,
 }
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.causal import CausalPanels
 from reproduction.paper.curves import Curves, cards_note
 from reproduction.paper.differences import (
     CAUSAL,
@@ -25,15 +24,15 @@ from reproduction.paper.differences import (
     score_families,
 )
 from reproduction.paper.formats import NOTHING, Files, Row, number
+from reproduction.paper.line_bits import CausalPanels, NgramPanels
 from reproduction.paper.measures import SIGNIFICANT
-from reproduction.paper.ngrams import Panels
 from reproduction.paper.table import Table
 
 _MARK = "*"
 
 
 def table_differences(
-    ngrams: Panels,
+    ngrams: NgramPanels,
     probes: Mapping[str, Mapping[str, Files]],
     causal: CausalPanels,
     curves: Curves,
