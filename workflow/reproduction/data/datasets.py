@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +35,19 @@ Where = Mapping[str, Any]
 # --- reading
 
 
-def read_rows(path: str | Path, format: str) -> pd.DataFrame:
-    """Read a table: parquet, jsonl, csv, tsv or conll; all but parquet plain or compressed.
+def read_rows(path: str | Path, format: str, where: Where | None = None) -> pd.DataFrame:
+    """Read the rows of a table: parquet, jsonl, csv, tsv or conll; all but parquet compressed, too.
 
     CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
     last `ner_tags`, both lists.
+    where: which rows; all if None.
 
     Raises:
-        UserError: unreadable or empty.
+        UserError: unreadable or empty; no such column.
     """
-    frame = pd.DataFrame(_records(path, format))
-    if frame.empty:
+    where = where or {}
+    frame = pd.DataFrame(row for row in _records(path, format) if _is_wanted(path, row, where))
+    if frame.empty and not where:
         raise UserError(f"{path}: holds no rows; check the file and `format` ({format})")
     return frame
 
@@ -99,31 +102,27 @@ def _records(
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
-    """Tokens and last-column tags of each sentence; document marks and comments left out."""
+    """Tokens and last-column tags of each sentence; document marks and comments left out.
+
+    A lone # begins a comment between sentences and is a token within one.
+    """
     tokens: list[str] = []
     tags: list[str] = []
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(chain(read_lines(path), [""]), start=1):
         fields = line.split("\t") if "\t" in line else line.split()
         if not line.strip():
             if tokens:
                 yield {"tokens": tokens, "ner_tags": tags}
             tokens, tags = [], []
-        elif _is_conll_token(path, number, fields, inside=bool(tokens)):
+        elif fields[0] == "-DOCSTART-" or (fields[0] == "#" and not tokens and len(fields) != 2):
+            continue
+        elif len(fields) < 2:
+            raise UserError(
+                f"{path}:{number}: has one column, CoNLL needs a token and a tag; check `format`"
+            )
+        else:
             tokens.append(fields[0])
             tags.append(fields[-1].strip())
-    if tokens:
-        yield {"tokens": tokens, "ner_tags": tags}
-
-
-def _is_conll_token(path: str | Path, number: int, fields: list[str], *, inside: bool) -> bool:
-    """A lone # begins a comment between sentences and is a token within one."""
-    if fields[0] == "-DOCSTART-" or (fields[0] == "#" and not inside and len(fields) != 2):
-        return False
-    if len(fields) < 2:
-        raise UserError(
-            f"{path}:{number}: has one column, CoNLL needs a token and a tag; check `format`"
-        )
-    return True
 
 
 # --- tasks
@@ -174,16 +173,10 @@ def prepare_task(
 def _wanted_rows(sources: Sequence[str | Path], form: Form) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield of each file a name for messages and its rows; none of a file without wanted rows."""
     for file in sources:
-        frame, name = read_rows(file, form.format), str(file)
-        if form.where:
-            for column in form.where:
-                require_column(file, column, list(frame.columns))
-            kept = [
-                _is_wanted(file, row, form.where) for row in frame[[*form.where]].to_dict("records")
-            ]
-            frame, name = frame[kept], f"{file} (rows {_described(form.where)})"
+        frame = read_rows(file, form.format, form.where)
         if len(frame):
-            yield name, frame
+            chosen = f" (rows {_described(form.where)})" if form.where else ""
+            yield f"{file}{chosen}", frame
 
 
 def _described(where: Where) -> str:
@@ -291,55 +284,52 @@ def _not_text(value: Any) -> str | None:
     return None if isinstance(value, str) else f"{value!r} is not text"
 
 
-def _no_list(row: Any) -> str | None:
+def _not_a_list(row: Any) -> str | None:
     if isinstance(row, str):
         return "is text, not a list with an entry for each word"
     if not isinstance(row, Sequence | np.ndarray):
-        return f"{row!r} is no list"
+        return f"{row!r} is not a list"
     if any(entry is None or entry != entry for entry in row):
         return "an entry of the list is missing"
     return None
 
 
-_NO_LABEL = (
-    "no label; label the row or delete it, or choose another split (test sets often have no labels)"
-)
+# --- labels
+
+_OTHER_SPLIT = "or choose another split: test sets often have no labels"
 
 
 def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
     """Class numbers of labels; without classes, the values of a regression."""
-    numbers_of = None if classes is None else _numbers_of(classes)
-    labels = []
-    for row, value in enumerate(values, start=1):
-        label = _value(value) if numbers_of is None else _class_of(value, numbers_of)
-        # Unlabelled sets have nothing or -1 instead of a class.
-        if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
-            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
-        if label is None:
-            raise UserError(f"{where}, row {row}: {_unknown_label(value, classes)}")
-        labels.append(label)
+    number_of = _number if classes is None else _numbers_of(classes)
+    labels = [number_of(value) for value in values]
+    if None in labels:
+        row = labels.index(None)
+        problem = f"{where}, row {row + 1}: {values[row]!r} "
+        if classes is None:
+            problem += "is not a finite number; mend the row, list the `labels`"
+        else:
+            known = ", ".join(map(str, classes))
+            problem += f"is not a label (`labels` has {known}); mend the row, add it to `labels`"
+        raise UserError(f"{problem}, {_OTHER_SPLIT}")
     if classes is None and set(labels) == {-1}:
-        raise UserError(f"{where}: {_NO_LABEL}")
+        raise UserError(f"{where}: all scores are -1; label the rows, {_OTHER_SPLIT}")
     return labels
 
 
-def _unknown_label(value: Any, classes: Sequence[Any] | None) -> str:
-    if classes is None:
-        return f"the score {value!r} is no finite number; mend the row, or list the `labels`"
-    known = ", ".join(map(str, classes))
-    return f"unknown label {value!r} (`labels` has {known}); mend the row, or add it to `labels`"
+def _numbers_of(classes: Sequence[Any]) -> Callable[[Any], int | None]:
+    """Return what gives the number of a class, by its name.
+
+    A number does, too, unless the names are numbers themselves.
+    """
+    names = {_key(name): number for number, name in enumerate(classes)}
+    if any(_number(name) is None for name in classes):
+        names = {str(number): number for number in range(len(classes))} | names
+    return lambda value: names.get(_key(value))
 
 
-def _numbers_of(classes: Sequence[Any]) -> dict[str, int]:
-    """Class number by name; also by number, unless all names are numbers themselves."""
-    names = {str(name): number for number, name in enumerate(classes)}
-    if all(_class_number(name) is not None for name in classes):
-        return names
-    return {str(number): number for number in names.values()} | names
-
-
-def _value(value: Any) -> float | None:
-    """Return a finite number that came as number or text; None if it is none."""
+def _number(value: Any) -> float | None:
+    """Return a finite number that came as number or text; None if it is not one."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -347,15 +337,13 @@ def _value(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _class_of(value: Any, numbers_of: dict[str, int]) -> int | None:
-    """Number of a class that is given as text or as a number."""
-    return numbers_of.get(str(value), numbers_of.get(str(_class_number(value))))
+def _key(value: Any) -> str:
+    """Return a value as text, whole numbers in one form: 1, 1.0, "1"."""
+    number = _number(value)
+    return str(value) if number is None or not number.is_integer() else str(int(number))
 
 
-def _class_number(value: Any) -> int | None:
-    """A class number that came as number or text: 1, 1.0, "1"."""
-    number = _value(value)
-    return int(number) if number is not None and number >= 0 and number.is_integer() else None
+# --- tags
 
 
 def _token_rows(
@@ -363,20 +351,17 @@ def _token_rows(
 ) -> pd.DataFrame:
     where = f"{source}: column {columns['tags']!r}"
     for name in ("tokens", "tags"):
-        _check_rows(parts[name], f"{source}: column {columns[name]!r}", _no_list)
-    tokens = [[str(token) for token in row] for row in parts["tokens"]]
-    tags = [
-        [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
-        for number, row in enumerate(parts["tags"], start=1)
-    ]
-    for number, (row, row_tags) in enumerate(zip(tokens, tags, strict=True), start=1):
-        if len(row) != len(row_tags):
-            raise UserError(
-                f"{where}, row {number}: {len(row_tags)} tags for {len(row)} tokens; mend the file"
-            )
-    kept = [i for i, row in enumerate(tokens) if row]
-    converted = tags_to_iob2([tags[i] for i in kept], where)
-    return pd.DataFrame({"tokens": [tokens[i] for i in kept], "tags": converted})
+        _check_rows(parts[name], f"{source}: column {columns[name]!r}", _not_a_list)
+    tokens, tags = [], []
+    for number, (row, row_tags) in enumerate(zip(parts["tokens"], parts["tags"], strict=True), 1):
+        place = f"{where}, row {number}"
+        named = [_tag_name(tag, names, place) for tag in row_tags]
+        if len(row) != len(named):
+            raise UserError(f"{place}: {len(named)} tags for {len(row)} tokens; mend the file")
+        if len(row):
+            tokens.append([str(token) for token in row])
+            tags.append(named)
+    return pd.DataFrame({"tokens": tokens, "tags": tags_to_iob2(tags, where)})
 
 
 def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
@@ -384,39 +369,27 @@ def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
 
     A prefix that no scheme has is refused: as the name of a class it would be scored wrongly.
     """
-    if isinstance(tag, str) and not (tag.isdecimal() and tag not in (names or ())):
-        if tag and names is not None and tag not in names:
+    name = _key(tag)
+    if names is None and (not name or _number(name) is not None):
+        raise UserError(
+            f"{where}: the tag {name!r} is not a name; name the classes in order in `labels`, "
+            f"{_OTHER_SPLIT}"
+        )
+    if names is not None and name not in names:
+        if not (name.isdecimal() and int(name) < len(names)):
             raise UserError(
-                f"{where}: unknown tag {tag!r} (`labels` has {', '.join(names)}); mend the row, or "
-                "add it to `labels`"
+                f"{where}: unknown tag {name!r} (`labels` has {', '.join(names)}, numbered from "
+                f"0); mend the row, name all classes in `labels`, {_OTHER_SPLIT}"
             )
-    else:
-        tag = _named(int(tag), names, where)
-    if not tag:
-        raise UserError(f"{where}: {_NO_LABEL}")
-    if len(tag) > 1 and tag[1] == "-" and not _has_prefix(tag):
+        name = names[int(name)]
+    if len(name) > 1 and name[1] == "-" and not _has_prefix(name):
         known = ", ".join(sorted(_STARTING | _INSIDE))
         raise UserError(
-            f"{where}: tag {tag!r} is no prefix and class of a known scheme (prefixes: {known}); "
-            "mend the file"
+            f"{where}: tag {name!r} is not a prefix and class of a known scheme (prefixes: "
+            f"{known}); mend the file"
         )
-    return tag
+    return name
 
-
-def _named(number: int, names: Sequence[str] | None, where: str) -> str:
-    if number == -1:
-        raise UserError(f"{where}: {_NO_LABEL}")
-    if names is None:
-        raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
-    if not 0 <= number < len(names):
-        raise UserError(
-            f"{where}: class number {number} is outside `labels` ({len(names)} names, from 0); "
-            "mend the row, or name all classes in `labels`"
-        )
-    return names[number]
-
-
-# --- tagging schemes
 
 _STARTING = frozenset("BSU")
 _INSIDE = frozenset("IEL")
