@@ -29,7 +29,7 @@ from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
 
 SETTINGS = ExtractionSettings(language="en", seed=3)
-PAGES_A_STREAM = 4
+PAGES_A_STREAM = 2
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +39,7 @@ def multistream() -> tuple[bytes, bytes]:
     name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
     xml = bz2.decompress((Path(folder) / "test/test_data" / name).read_bytes()).decode()
     first = xml.index("  <page>")
-    pages = re.findall(r"  <page>.*?</page>\n", xml, re.DOTALL)[:80]
+    pages = re.findall(r"  <page>.*?</page>\n", xml, re.DOTALL)[:40]
     dump, index = bytearray(bz2.compress(xml[:first].encode())), []
     for start in range(0, len(pages), PAGES_A_STREAM):
         some = pages[start : start + PAGES_A_STREAM]
@@ -80,12 +80,12 @@ def lines_of(dump: Path, output: Path, threads: int = 1) -> list[str]:
 
 
 def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
-    drawn = site.draw(lines=300)
+    drawn = site.draw(lines=100)
     assert len(drawn) < len(site.content) / 2
     bytes_read = sum(len(range(*span_of(headers))) for _, headers in site.requests)
     assert bytes_read < len(site.content) / 2
     lines = lines_of(tmp_path / "drawn", tmp_path / "lines.zst")
-    assert 300 <= len({*lines}) < 5000
+    assert 100 <= len({*lines}) < 5000
     outputs = []
     for threads in (1, 3):
         lines_of(tmp_path / "drawn", tmp_path / f"{threads}.zst", threads)
@@ -93,12 +93,12 @@ def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
     assert len({*outputs}) == 1
     counts = sample_corpus(
         *(tmp_path / "1.zst", tmp_path / "train.zst", tmp_path / "held.zst"),
-        lines=250,
-        heldout_lines=50,
+        lines=70,
+        heldout_lines=30,
         seed=3,
         key="k",
     )
-    assert counts == (250, 50)
+    assert counts == (70, 30)
 
 
 def span_of(headers: dict) -> tuple[int, int]:
@@ -107,23 +107,23 @@ def span_of(headers: dict) -> tuple[int, int]:
 
 
 def test_the_seed_decides_and_nothing_else_does(site) -> None:
-    first = site.draw(lines=300)
-    again = site.draw(lines=300, cache="other")
+    first = site.draw(lines=200)
+    again = site.draw(lines=200, cache="other")
     with Running() as mirror:
         mirror.content, mirror.faults = site.content, ["429", "206 from another byte"]
         site.faults = ["404", "503"] * 4
         urls = [f"{site.url}/dump.bz2", f"{mirror.url}/dump.bz2"]
-        elsewhere = site.draw(lines=300, urls=urls, cache="third")
+        elsewhere = site.draw(lines=200, urls=urls, cache="third")
     assert first == again == elsewhere
     site.faults = []
-    assert site.draw(lines=300, settings=ExtractionSettings("en", seed=4)) != first
+    assert site.draw(lines=200, settings=ExtractionSettings("en", seed=4)) != first
 
 
 def test_more_lines_hold_what_fewer_do_and_continue_from_there(site, tmp_path) -> None:
-    site.draw(lines=200)
+    site.draw(lines=100)
     few = lines_of(tmp_path / "drawn", tmp_path / "few.zst")
     asked = len(site.requests)
-    site.draw(lines=1000)
+    site.draw(lines=300)
     spans = [headers["Range"] for _, headers in site.requests]
     assert len(spans) == len({*spans}) > asked
     assert {*few} < {*lines_of(tmp_path / "drawn", tmp_path / "more.zst")}
@@ -154,7 +154,7 @@ def test_a_dump_that_has_as_many_lines_as_are_wanted_is_enough(site, tmp_path) -
 def test_a_server_without_parts_is_reported(site, fault) -> None:
     site.faults = [fault] * 2
     with pytest.raises(download.UnavailableError, match=r"dump\.bz2: cannot be fetched \("):
-        site.draw(lines=300)
+        site.draw(lines=200)
 
 
 @pytest.mark.parametrize("index", [b"", b"5:1:A\n", b"<html>", b"9:1:A\n5:2:B\n"])
@@ -172,7 +172,7 @@ def test_a_source_with_an_index_is_drawn(site, tmp_path, multistream) -> None:
     assert re.fullmatch(r"\d+ of 20 streams", seen["parts"])
 
 
-def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
+def retrieved(site, folder: Path, lines: int = 200) -> tuple[dict, bytes]:
     """Retrieve the dump: description and bytes."""
     source = Download(
         key="k.source",
@@ -190,20 +190,20 @@ def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
 @pytest.mark.parametrize(
     ("good", "faults"),
     [
-        (0, ["429", "503", "damaged"]),
-        (2, ["hangs up without an answer", "damaged", "403", "404", "cut", "no ranges"]),
+        (0, ["503", "damaged"]),
+        (2, ["hangs up without an answer", "damaged", "404", "cut"]),
     ],
 )
 def test_a_fault_is_one_line_until_it_is_mended(site, tmp_path, good, faults, monkeypatch) -> None:
     monkeypatch.setitem(FAULTS, "damaged", damaged_part)
-    whole = site.draw(lines=800, cache="other")
+    whole = site.draw(lines=300, cache="other")
     for fault in faults:
         site.faults = ["none"] * good + [fault] * 10
         with pytest.raises(UserError, match=r"dump\.bz2: cannot be fetched \(.*k\.source\.path"):
-            retrieved(site, tmp_path, lines=800)
+            retrieved(site, tmp_path, lines=300)
         assert not (tmp_path / "out").exists()
         site.faults = []
-        seen, drawn = retrieved(site, tmp_path, lines=800)
+        seen, drawn = retrieved(site, tmp_path, lines=300)
         assert (seen["name"], drawn) == ("wiki", whole)
         shutil.rmtree(tmp_path / "cache")
         (tmp_path / "out").unlink()
@@ -216,21 +216,6 @@ def damaged_part(handler) -> None:
     handler.server.content = right
 
 
-def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path) -> None:
-    site.faults = ["503"] * 10
-    with pytest.raises(UserError, match=r"index\.bz2: cannot be fetched \(HTTP 503") as caught:
-        draw_streams(
-            [f"{site.url}/dump.bz2"],
-            [f"{site.url}/index.bz2"],
-            tmp_path / "drawn",
-            Sample(300, SETTINGS),
-            cache_dir=tmp_path / "cache",
-            key="k",
-        )
-    assert not isinstance(caught.value, download.UnavailableError)
-    assert {path for path, _ in site.requests} == {"/index.bz2"}
-
-
 def test_drawing_keeps_its_connection_and_waits_for_a_server_that_refuses(
     site, monkeypatch
 ) -> None:
@@ -239,10 +224,10 @@ def test_drawing_keeps_its_connection_and_waits_for_a_server_that_refuses(
     url = f"{site.url}/moved/dump.bz2"
     refusals = ["hangs up without an answer"] * 6  # until more than a minute is over
     site.faults = ["none"] * 6 + refusals
-    drawn = site.draw(lines=1200, urls=[url])
+    drawn = site.draw(lines=500, urls=[url])
     assert sum(waits) > 60
     assert site.connections == 1 + len(refusals)
-    assert drawn == site.draw(lines=1200, cache="other")
+    assert drawn == site.draw(lines=500, cache="other")
 
 
 def test_a_damaged_stream_is_not_taken(site, tmp_path, multistream) -> None:
@@ -254,6 +239,6 @@ def test_a_damaged_stream_is_not_taken(site, tmp_path, multistream) -> None:
     with Running() as damaged:
         damaged.content = bytes(dump)
         urls = [f"{damaged.url}/dump.bz2", f"{site.url}/dump.bz2"]
-        assert site.draw(lines=300, urls=urls) == site.draw(lines=300, cache="other")
+        assert site.draw(lines=200, urls=urls) == site.draw(lines=200, cache="other")
         with pytest.raises(UserError, match="breaks off or is damaged"):
-            site.draw(lines=300, urls=urls[:1], cache="third")
+            site.draw(lines=200, urls=urls[:1], cache="third")
