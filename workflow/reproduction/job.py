@@ -7,10 +7,8 @@ it starts it again, also where an input was made anew with the same bytes.
 from __future__ import annotations
 
 import errno
-import gc
 import logging
 import os
-import platform
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -20,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from reproduction.manifest import add_entry
-from reproduction.resuming import remove_leftovers, try_lock
+from reproduction.resuming import remove_leftovers, turn
 from sagevocab.errors import UserError
 from sagevocab.files import (
     FULL_DISK,
@@ -43,20 +41,6 @@ _FREE = ("free", "text")
 
 
 @contextmanager
-def lasting_imports() -> Iterator[None]:
-    """Import without the garbage collector.
-
-    PyTorch and transformers make a million objects that stay. To look for garbage among them takes
-    a good part of the time of their import.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
-@contextmanager
 def job(snakemake: Any) -> Iterator[Path]:
     """Run a rule's step: log to the rule's log, then add an entry to the run's manifest.
 
@@ -73,7 +57,7 @@ def job(snakemake: Any) -> Iterator[Path]:
     name, progress, manifest = snakemake.rule, *_places(Path(snakemake.log[0]))
     with _logged(snakemake.log[0]) as say:
         try:
-            with _lock(RUNNING / f"{name}.{fingerprint(sorted(snakemake.output))[:16]}"):
+            with turn(RUNNING / f"{name}.{fingerprint(sorted(snakemake.output))[:16]}", _refuse):
                 kept = Path(f"{progress}.kept") if snakemake.params.get("version") else None
                 decisive = _decisive(snakemake) if kept else ""
                 if kept and _restore(kept, decisive, snakemake.output):
@@ -91,8 +75,6 @@ def job(snakemake: Any) -> Iterator[Path]:
                 add_entry(manifest, RUNNING / "manifest", snakemake)
                 # What would have resumed the job is not needed any more.
                 shutil.rmtree(progress, ignore_errors=True)
-                # The process ends: no search for garbage in all that it imported.
-                gc.freeze()
         except Exception as error:
             line = _line_for(error, name)
             if line is None:
@@ -151,31 +133,12 @@ def _redirect_handlers(terminal: IO[str], file: IO[str]) -> None:
                 handler.setStream(file)
 
 
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    """Hold a lock, which ends with the process: a killed run may have left a job at work.
-
-    Raises:
-        UserError: another process holds it.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a+") as file:
-        try:
-            is_free = try_lock(file)
-        except OSError as error:
-            log.warning("%s: cannot be locked (%s)", path, error.strerror)
-            is_free = True
-        if not is_free:
-            file.seek(0)
-            holder = file.read()
-            raise UserError(
-                f"process {holder} is making the same files; wait for its end, or end it "
-                f"(kill {holder.partition(' ')[0]}), and run again: what it saved is resumed"
-            )
-        file.truncate(0)
-        file.write(f"{os.getpid()} on {platform.node()}")
-        file.flush()
-        yield
+def _refuse(holder: str) -> None:
+    """Refuse to make what another job is making: a killed run may have left it at work."""
+    raise UserError(
+        f"process {holder} is making the same files; wait for its end, or end it "
+        f"(kill {holder.partition(' ')[0]}), and run again: what it saved is resumed"
+    )
 
 
 def _line_for(error: Exception, rule: str) -> str | None:

@@ -5,15 +5,14 @@ Each job writes its entry when it ends, so a figure that is made alone has one, 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from reproduction.resuming import turn
 from sagevocab import versions
 from sagevocab.files import file_digest, fingerprint, read_json, write_json
 
@@ -32,7 +31,7 @@ def add_entry(manifest: Path, lock: Path, snakemake: Any) -> None:
 
     Args:
         manifest: `manifest.json` of the run.
-        lock: a file that jobs lock in turn, where the file system can.
+        lock: a file that jobs lock in turn.
         snakemake: what Snakemake hands to a script.
     """
     environment = {
@@ -50,7 +49,7 @@ def add_entry(manifest: Path, lock: Path, snakemake: Any) -> None:
         "sources": _sources(sorted({*snakemake.input, *snakemake.output})),
         "sha256": {file: file_digest(file) for file in snakemake.output if Path(file).is_file()},
     }
-    with _turn(lock):
+    with turn(lock, lambda holder: None):
         whole = read_manifest(manifest)
         jobs = {name: job for name, job in whole["jobs"].items() if _holds(job, entry)}
         jobs[f"{snakemake.rule} {names}".strip()] = entry
@@ -105,12 +104,3 @@ def _holds(job: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Return whether an older entry still holds: a file is there, and the new job made none."""
     files = job["sha256"]
     return any(map(os.path.exists, files)) and not files.keys() & new["sha256"].keys()
-
-
-@contextmanager
-def _turn(lock: Path) -> Iterator[None]:
-    lock.parent.mkdir(parents=True, exist_ok=True)
-    with lock.open("a") as file:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

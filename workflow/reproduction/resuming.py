@@ -56,7 +56,7 @@ def turn(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
 
     The lock ends with its process, however that ends, and with the processes forked from it. Where
     the file system has no locks, nothing is held. tell: called before waiting, with the process
-    number of the holder and its machine, "7 on NAME".
+    number of the holder and its machine, "7 on NAME"; what it raises ends the wait.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked_in_turn(path, tell) as file:
@@ -145,11 +145,6 @@ class ResumableState:
         if self._folder is not None and not _is_usable(self._folder, fingerprint):
             shutil.rmtree(self._folder, ignore_errors=True)
             write_text(self._folder / _MARK, fingerprint)
-
-    @property
-    def folder(self) -> Path | None:
-        """Where the caller may keep other files beside the arrays; None if nothing is kept."""
-        return self._folder
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
         """Return the arrays last saved under `name`, or None."""

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-from reproduction.job import job, lasting_imports
-
-with lasting_imports():
-    from reproduction.data.datasets import task_errors
-    from reproduction.lm.finetune import FinetuneSettings, finetune
-    from reproduction.lm.gpus import reserve_gpus
-    from reproduction.lm.tasks import Task
+from reproduction.data.datasets import task_errors
+from reproduction.job import job
+from reproduction.lm.finetune import FinetuneSettings, finetune
+from reproduction.lm.gpus import reserve_gpus
+from reproduction.lm.tasks import Task
 
 with job(snakemake) as progress, task_errors(snakemake.wildcards.task):
     free = snakemake.params.free

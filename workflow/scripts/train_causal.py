@@ -2,15 +2,13 @@
 
 from pathlib import Path
 
-from reproduction.job import job, lasting_imports
-
-with lasting_imports():
-    from reproduction.lm.causal import train_causal
-    from reproduction.lm.gpus import reserve_gpus
-    from reproduction.lm.settings import CausalSettings
-    from sagevocab.corpus.text import read_lines
-    from sagevocab.corpus.words import Normalizer, WordCorpus
-    from sagevocab.huggingface.segmenter import load_segmenter
+from reproduction.job import job
+from reproduction.lm.causal import train_causal
+from reproduction.lm.gpus import reserve_gpus
+from reproduction.lm.settings import CausalSettings
+from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake) as progress:
     inputs, params = snakemake.input, snakemake.params
