@@ -56,8 +56,6 @@ for group, tokenizers in COUNTED.items():
             result(f"logs/count_pieces/{{lang}}.{{corpus}}.{group}.log"),
         benchmark:
             result(f"benchmarks/count_pieces/{{lang}}.{{corpus}}.{group}.tsv")
-        wildcard_constraints:
-            lang=any_of(run.languages),
         conda:
             "../../envs/analyse.yaml"
         params:
@@ -131,13 +129,10 @@ rule measure_ngrams:
         result("logs/measure_ngrams/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/measure_ngrams/{lang}.{tok}.tsv")
-    wildcard_constraints:
-        lang=any_of(run.languages),
     conda:
         "../../envs/analyse.yaml"
     resources:
         mem_mb=memory(6000),
-        runtime=120,
     params:
         **run.word_settings,
         sizes=run.config.analysis.ngram_lines,
@@ -157,8 +152,6 @@ rule train_vectors:
         result("logs/train_vectors/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/train_vectors/{lang}.{tok}.tsv")
-    wildcard_constraints:
-        lang=any_of(run.languages),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -187,7 +180,6 @@ rule probe_task:
     benchmark:
         result("benchmarks/probe_task/{lang}.{tok}.{task}.tsv")
     wildcard_constraints:
-        lang=any_of(run.languages),
         task=any_of(run.probe_tasks),
     conda:
         "../../envs/analyse.yaml"

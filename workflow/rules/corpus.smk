@@ -44,13 +44,10 @@ rule sample_corpus:
         result("logs/sample_corpus/{lang}.log"),
     benchmark:
         result("benchmarks/sample_corpus/{lang}.tsv")
-    wildcard_constraints:
-        lang=any_of(run.languages),
     conda:
         "../../envs/corpus.yaml"
     resources:
         mem_mb=memory(8000),
-        runtime=120,
     params:
         lines=lookup(dpath="language_settings/{lang}/lines", within=settings),
         heldout_lines=lookup(dpath="language_settings/{lang}/heldout_lines", within=settings),

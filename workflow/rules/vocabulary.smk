@@ -35,7 +35,6 @@ rule train_bpe:
     threads: 2
     resources:
         mem_mb=memory(8000),
-        runtime=120,
     params:
         method="bpe",
         size=run.config.vocabulary.vocab_size,
@@ -144,7 +143,6 @@ rule prune_control:
         "../../envs/vocabulary.yaml"
     resources:
         mem_mb=memory(8000),
-        runtime=120,
     params:
         control=control_params,
         words=run.word_settings,
@@ -169,7 +167,6 @@ rule train_wordpiece:
     threads: 2
     resources:
         mem_mb=memory(8000),
-        runtime=120,
     params:
         size=run.config.vocabulary.vocab_size,
         character_coverage=run.config.vocabulary.character_coverage,
