@@ -45,18 +45,19 @@ def leaves(node: object, path: tuple = ()) -> dict:
     [(["wiki"], "en.txt.xz"), (["wiki", "small_models", "reference"], "en_wiki.txt.xz")],
 )
 def test_the_configurations_for_local_texts_are_valid_once_they_are_there(
-    paper: dict, names: list[str], first: str, tmp_path, monkeypatch
+    names: list[str], first: str, tmp_path, monkeypatch
 ) -> None:
-    for name in names:
-        update_config(paper, written(f"config/{name}.yaml"))
-    with pytest.raises(UserError, match=f"there is no file data/{first}"):
-        check_config(copy.deepcopy(paper))
-    paths = [value for key, value in leaves(paper).items() if key[-1] == "path"]
-    for path in np.hstack(paths):
-        (tmp_path / path).parent.mkdir(exist_ok=True)
-        (tmp_path / path).touch()
     monkeypatch.chdir(tmp_path)
-    check_config(paper)
+    given: dict = {}
+    for name in names:
+        update_config(given, written(f"config/{name}.yaml"))
+    with pytest.raises(UserError, match=f"there is no file data/{first}"):
+        load_run(given)
+    paths = [value for key, value in leaves(given).items() if key[-1] == "path"]
+    for path in map(Path, np.hstack(paths)):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    load_run(given)
 
 
 @pytest.mark.parametrize("name", ["demo", "wiki"])

@@ -127,7 +127,6 @@ download_dir: ""
 sage:
 task_settings.stsb.metric: accuracy
 tokenizer_settings.sage.loss_lines: 10
-tokenizer_settings.sage_exact.seeds: 2
 tokenizer_settings.sage_unigram.initial_size: 24000
 tokenizer_settings.random.initial_size: 10
 tokenizer_settings.wordpiece.initial: unigram
@@ -366,7 +365,7 @@ def test_a_corpus(place: str, source: str, content: bytes, here: Path, capsys) -
             Named(sentences="sentences.txt.zst"),
             Named(
                 source=run.source("language_settings", "en").form,
-                **{"min_words": 3, "code": ""},
+                code="",
             ),
             lang="en",
         )

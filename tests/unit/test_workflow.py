@@ -176,7 +176,7 @@ def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
 
 
 def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
-    sample = {"lines": 755_000, "language": "en", "min_words": 3}
+    sample = {"lines": 755_000, "language": "en"}
     assert dump_sample(paper, "en") == sample
     assert dump_sample(paper, "tr") is None
     dump = {"dataset": "enwiki-20220801"}

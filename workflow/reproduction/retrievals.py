@@ -29,11 +29,7 @@ def dump_sample(run: Run, language: str) -> Stanza | None:
     is_drawn = isinstance(source, Hub) or (isinstance(source, Download) and source.index)
     if stanza.lines is None or not is_drawn:
         return None
-    return {
-        "lines": stanza.lines + stanza.heldout_lines,
-        "language": language,
-        "min_words": run.config.corpus.min_words,
-    }
+    return {"lines": stanza.lines + stanza.heldout_lines, "language": language}
 
 
 def sources_table(run: Run) -> list[str]:

@@ -13,6 +13,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
@@ -28,6 +29,7 @@ from reproduction.settings import (
     Task,
     Tokenizer,
 )
+from sagevocab.errors import SettingError
 from sagevocab.huggingface.detect import check_external
 
 Stanza = dict[str, Any]
@@ -59,8 +61,8 @@ class Run:
     catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
 
     Raises:
-        SettingError: when it is built, for a source that is unknown; not hours later, when the rule
-            that reads it is reached.
+        SettingError: when it is built, for a source that is unknown or not there; not hours later,
+            when the rule that reads it is reached.
         UserError: for a tokenizer from elsewhere that is none.
     """
 
@@ -68,9 +70,15 @@ class Run:
     catalogue: dict[str, Stanza]
 
     def __post_init__(self) -> None:
-        """Resolve every source and look at every external tokenizer once."""
+        """Resolve every source and look for every local file once."""
         for named in self.sources:
-            self.source(*named)
+            source = self.source(*named)
+            files = local_files(source.name) if source.kind == "path" else []
+            if missing := [file for file in files if not Path(file).is_file()]:
+                raise SettingError(
+                    f"{source.key}.path",
+                    f"there is no file {missing[0]}; paths are relative to the working directory",
+                )
         for name in self.of_method("external"):
             for language in self.languages:
                 key = f"config key tokenizer_settings.{name}.path"

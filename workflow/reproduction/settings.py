@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -18,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from reproduction.analysis.metrics import fitting_metrics
 from reproduction.analysis.probe_kinds import SIMILARITY, probe_kind
 from reproduction.builds import CONTROLS, EXPORTED, PRUNED, SEEDED, builds_of
-from reproduction.data.files import ENDINGS, FORMATS, format_of_name, local_files
+from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.errors import SettingError
@@ -194,16 +193,6 @@ class Language(Section):
     )
     source: Source
     morphology: Morphology | None = optional()
-
-
-class Corpus(Section):
-    """How sentences are cut from a corpus."""
-
-    min_words: Count = Field(
-        3,
-        description="Sentences cut from a dump that have fewer words are left out; lines of a text "
-        "file are taken as they are.",
-    )
 
 
 class Domain(Section):
@@ -382,7 +371,7 @@ class Analysis(Section):
         [],
         description="Tokenizers that are a reading of SaGe without a heuristic: with another "
         "`rerank_every` or `retrain_every` than a tokenizer of the run. They are built for the "
-        "claims that compare what both prune, and for nothing else.",
+        "claims that compare what both prune, and for nothing else, with one seed.",
     )
     ngram_lines: Counts = Field(
         [10_000, 100_000, 750_000],
@@ -403,11 +392,6 @@ class Probes(Section):
         description="Tasks to probe, each with a stanza in `task_settings`: a class of one text, "
         "tags of words, or a score of two texts. They need not be in `tasks`. An empty list probes "
         "none.",
-    )
-    heldout_rows: Natural = Field(
-        10_000,
-        description="Training rows of a task with classes that are held out of fitting and asked "
-        "beside its validation rows; at most a fifth of them.",
     )
     vector_lines: Count = Field(
         100_000,
@@ -618,7 +602,6 @@ class Configuration(Section):
         description="Languages of the run; each needs a stanza in `language_settings`."
     )
     language_settings: dict[Name, Language] = Field(description="One stanza a language.")
-    corpus: Corpus = section(Corpus)
     domains: Names = Field(
         [], description="Texts of other domains on which the tokenizers are measured too."
     )
@@ -647,13 +630,6 @@ class Configuration(Section):
         fine_tuned = self.tasks if self.lm.enabled else []
         names = dict.fromkeys([*fine_tuned, *self.probes.tasks])
         return {name: self.task_settings[name] for name in names}
-
-    def text_sources(self) -> Iterator[tuple[str, Source]]:
-        """Yield the sources of training corpora and domain texts by their keys."""
-        for names in ("languages", "domains"):
-            for name in getattr(self, names):
-                stanza = getattr(self, STANZAS[names])[name]
-                yield f"{STANZAS[names]}.{name}.source", stanza.source
 
     # --- what must hold between sections
 
@@ -780,16 +756,6 @@ class Configuration(Section):
         return self
 
     @model_validator(mode="after")
-    def _heuristics_have_one_seed(self) -> Self:
-        for name in self.analysis.heuristics:
-            if self.tokenizer_settings[name].seeds:
-                raise SettingError(
-                    f"tokenizer_settings.{name}.seeds",
-                    "a tokenizer of analysis.heuristics is built with one seed; leave it out",
-                )
-        return self
-
-    @model_validator(mode="after")
     def _languages_are_known(self) -> Self:
         for key in ("domain_settings", "task_settings"):
             for name, stanza in getattr(self, key).items():
@@ -803,29 +769,6 @@ class Configuration(Section):
                     "domains", f"{name!r} is the name of a training corpus; choose another"
                 )
         return self
-
-    @model_validator(mode="after")
-    def _local_files_are_there(self) -> Self:
-        for key, path in self._local_paths():
-            files = local_files(path)
-            if missing := [file for file in files if not Path(file).is_file()]:
-                raise SettingError(
-                    f"{key}.path",
-                    f"there is no file {missing[0]}; paths are relative to the working directory",
-                )
-        return self
-
-    def _local_paths(self) -> Iterator[tuple[str, str | list[str]]]:
-        """Yield the local files of the texts and tasks that the run uses, by their keys."""
-        sources = dict(self.text_sources())
-        for name, task in self.used_tasks.items():
-            for split, source in task.used_sources().items():
-                sources[f"task_settings.{name}.source.{split}"] = source
-        yield from ((key, one.path) for key, one in sources.items() if one.kind == "path")
-        for name in self.languages:
-            morphology = self.language_settings[name].morphology
-            if morphology and morphology.path:
-                yield f"language_settings.{name}.morphology", morphology.path
 
     @model_validator(mode="after")
     def _tasks_can_be_probed(self) -> Self:

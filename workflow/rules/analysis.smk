@@ -186,7 +186,6 @@ rule probe_task:
     params:
         **run.word_settings,
         kind=lambda wildcards: run.task(wildcards.task).probe_kind,
-        heldout_rows=run.config.probes.heldout_rows,
         seed=run.seed,
     script:
         "../scripts/probe_task.py"

@@ -28,7 +28,6 @@ rule extract_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: run.source("language_settings", wildcards.lang).form,
-        min_words=run.config.corpus.min_words,
     script:
         "../scripts/extract_corpus.py"
 
@@ -76,7 +75,6 @@ rule extract_domain:
         source=lambda wildcards: run.source("domain_settings", wildcards.domain).form,
         language=lookup(dpath="domain_settings/{domain}/language", within=settings),
         lines=lookup(dpath="domain_settings/{domain}/lines", within=settings),
-        min_words=run.config.corpus.min_words,
         seed=run.seed,
     script:
         "../scripts/extract_domain.py"

@@ -9,10 +9,7 @@ with job(snakemake) as progress:
         snakemake.input.source,
         snakemake.output.sentences,
         Form(**snakemake.params.source),
-        ExtractionSettings(
-            language=snakemake.wildcards.lang,
-            min_words=snakemake.params.min_words,
-        ),
+        ExtractionSettings(language=snakemake.wildcards.lang),
         threads=snakemake.threads,
         state_dir=progress,
         code=snakemake.params.code,

@@ -9,11 +9,7 @@ with job(snakemake):
         snakemake.input.source,
         snakemake.output.lines,
         Form(**snakemake.params.source),
-        ExtractionSettings(
-            language=snakemake.params.language,
-            min_words=snakemake.params.min_words,
-            seed=snakemake.params.seed,
-        ),
+        ExtractionSettings(language=snakemake.params.language, seed=snakemake.params.seed),
         lines=snakemake.params.lines,
         threads=snakemake.threads,
     )

@@ -10,10 +10,9 @@ from sagevocab.huggingface.segmenter import load_segmenter
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    drawn = {"heldout_rows": params.heldout_rows, "seed": params.seed}
     words = {"normalization": params.normalization, "max_word_chars": params.max_word_chars}
     answers = probe_task(
-        read_rows(inputs.train, inputs.validation, params.kind, **drawn),
+        read_rows(inputs.train, inputs.validation, params.kind, seed=params.seed),
         params.kind,
         load_segmenter(Path(inputs.tokenizer).parent),
         {seed: matrix for path in inputs.vectors for seed, matrix in read_npz(path).items()},
