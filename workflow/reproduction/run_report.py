@@ -25,7 +25,7 @@ def report_run(run: Run) -> Stanza:
 
 
 def _shown_settings(run: Run) -> Stanza:
-    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "probes", "lm")
+    shown = ("seed", "vocabulary", "sage", "word2vec", "analysis", "probes", "lm")
     used = {
         "language_settings": run.languages,
         "domain_settings": run.domains,
