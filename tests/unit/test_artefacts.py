@@ -14,16 +14,18 @@ from reproduction.artefacts.registry import (
     FORMATS,
     Artefact,
     _function,
-    declare,
     each,
     flat,
+    make,
     reference_artefacts,
     registered,
 )
 from reproduction.config import load_run
 from reproduction.run import Run
+from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
+WITHOUT_MODELS = {"lm": {"enabled": False}}
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +81,21 @@ def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, a
         assert (artefacts[name].call(demo) is None) == (name in of_more), name
 
 
-def test_two_functions_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="figure_lengths is there twice"):
-        declare("figure_lengths", "A title", "paper", "figures.figure_lengths", "", reads={})
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"tokenizers": ["sage"], **WITHOUT_MODELS}, "figure_fertility"),
+        ({"tokenizers": ["bpe"], **WITHOUT_MODELS}, "table_retokenization"),
+        (WITHOUT_MODELS, "figure_learning_curves"),
+        (WITHOUT_MODELS, "table_ner"),
+    ],
+)
+def test_what_a_run_has_nothing_for_is_refused_in_one_line(changes, name) -> None:
+    run = load_run(changes)
+    [one] = (one for one in registered(run) if one.name == name)
+    assert not one.is_in(run)
+    with pytest.raises(UserError, match=f"config keys .*{name}"):
+        make(name, reads={}, settings=None, caption="", files={})
 
 
 def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefacts, demo) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 import math
 import re
@@ -13,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
+from pydantic import ValidationError
 from scipy import stats as scipy_stats
 
 from claim_samples import PAPER, TEMPLATE, VALUES, record_of, records, results
@@ -28,7 +29,7 @@ from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Results
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.measures import Measurement
-from reproduction.paper.statements import Statement, meets, read_claims, verdict_of
+from reproduction.paper.statements import Statement, meets, verdict_of
 from reproduction.parquet import write_parquet
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
@@ -174,34 +175,28 @@ def test_printed_segmentations_spell_their_sentence():
             assert spelled == example["text"]
 
 
-@pytest.mark.parametrize(
-    ("edit", "message"),
-    [
-        ({"measure": "nonsense"}, "bpe_subset: .*nonsense"),
-        ({"id": "og_selected"}, "og_selected"),
-        ({"target": "wide"}, "bpe_subset: key target"),
-        ({"tolerence": 0.1}, "bpe_subset: key tolerence"),
-        ({"where": None}, "bpe_subset: key where"),
-        ({"paper": None}, "bpe_subset: key paper"),
-        ({"target": [2, 1]}, "bpe_subset: target"),
-        ({"sign": [2, 3]}, "bpe_subset: sign"),
-        ({"paper": 0.5}, "bpe_subset: target"),
-        ({"target": None, "sign": None}, "bpe_subset: target"),
-        ({"arguments": {"windw": 5}}, "bpe_subset: .*windw"),
-        ({"paper": {"from": "tables.nosuch"}}, "bpe_subset: key paper.from"),
-        ({"premise": "nosuch"}, "bpe_subset: premise nosuch"),
-    ],
-)
-def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict, message: str):
-    document = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
-    claim = next(c for c in document["claims"] if c["id"] == "bpe_subset")
-    claim.update(edit)
-    for key in [key for key, value in edit.items() if value is None]:
-        claim.pop(key, None)
-    path = tmp_path / "values.yaml"
-    path.write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
-    with pytest.raises(UserError, match=rf"values\.yaml: claim {message}"):
-        read_claims(path)
+@pytest.mark.parametrize("claim", PAPER["claims"], ids=lambda claim: claim.id)
+def test_a_claim_can_be_judged(claim: Statement):
+    ids = [other.id for other in PAPER["claims"]]
+    assert ids.count(claim.id) == 1
+    assert claim.premise is None or claim.premise in ids
+    assert claim.objection or claim.measured_by
+    if claim.measured_by:
+        inspect.signature(claim.measured_by.function).bind(None, **claim.arguments)
+    printed = claim.paper if isinstance(claim.paper, list) else [claim.paper]
+    numbers = [value for value in printed if isinstance(value, int | float)]
+    if claim.target:
+        low, high = claim.target
+        assert low < high and all(low <= number <= high for number in numbers)
+        sign = claim.sign or claim.target
+        assert sign[0] <= low and high <= sign[1]
+    else:
+        assert claim.paper and not numbers and not claim.sign
+
+
+def test_a_key_that_no_claim_has_is_refused():
+    with pytest.raises(ValidationError, match="tolerence"):
+        statement(tolerence=0.1)
 
 
 # --- the rule

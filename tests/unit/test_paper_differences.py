@@ -322,8 +322,6 @@ def test_what_can_not_be_compared_is_refused(tmp_path):
     write_parquet(paths["sst2"]["SaGe"], answered(0.7, 1).assign(label=1))
     with pytest.raises(UserError, match="probes of sst2"):
         read_probes([SST2], [1, 2], paths)
-    with pytest.raises(UserError, match="config keys tokenizers, probes.tasks"):
-        differences()
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"table\.csv: "):
         read_significant([tmp_path / "table.csv"])

@@ -59,14 +59,6 @@ def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
         assert b"matplotlib" not in first.lower()
 
 
-def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
-    counts = pd.Series([1], index=[1])
-    for panels in ({}, {"English": {}}, {"English": {"SaGe": counts}}):
-        with pytest.raises(UserError, match="config key tokenizers: a comparison needs bpe"):
-            figures.figure_fertility(panels, **files(tmp_path))
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     ("low", "span"),
     [(-3.3, 1.07), (0, 0.99), (0.407, 0.003), (1.34, 0.28), (41, 19.9), (990, 13), (12_345, 3000)],

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-import pytest
 
 from report_samples import frame_of, record
-from reproduction.artefacts.registry import RESOURCES
-from reproduction.paper.figures_controls import figure_controls, points_of, read_values
+from reproduction.paper.figures_controls import points_of, read_values
 from reproduction.parquet import write_parquet
-from sagevocab.errors import UserError
 
 VOCABULARIES = {"random": "pruned at random", "zero": "SaGe without vectors", "sage": "SaGe"}
 SHOWN = {"token_ratio": ("tokens, SaGe over BPE", 1.125), "ratio_lower": ("neighbours", "lower")}
@@ -37,21 +34,11 @@ CLAIMS = frame(
 )  # fmt: skip
 
 
-def draw(claims: pd.DataFrame, drawings: dict) -> None:
-    given = {"shown": SHOWN, "vocabularies": VOCABULARIES, "languages": LANGUAGES}
-    figure_controls(claims, **given, style=RESOURCES / "style.mplstyle", **drawings)
-
-
 def test_a_control_is_the_mean_of_its_seeds_and_their_range():
     points = points_of(CLAIMS[CLAIMS["language"] == "en"])
     assert (points["random"].value, points["random"].low, points["random"].high) == (1.25, 1.1, 1.4)
     assert (points["sage"].value, points["sage"].low, points["sage"].high) == (1.25, 1.2, 1.3)
     assert [points[name].is_control for name in VOCABULARIES] == [True, True, False]
-
-
-def test_without_controls_one_line_says_what_to_list(drawings):
-    with pytest.raises(UserError, match="config key tokenizers: no statement"):
-        draw(CLAIMS[CLAIMS["role"] == "reading"], drawings)
 
 
 def test_values_are_read_from_the_claims_and_those_of_controls_once(tmp_path: Path):

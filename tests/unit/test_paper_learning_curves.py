@@ -146,8 +146,6 @@ def test_without_bpe_the_bits_themselves_are_drawn(panels, drawings, kept):
     np.testing.assert_allclose(kept[0].axes[0].lines[0].get_ydata(), [4, 3.1, 2.25])
     one = {"English": {"BPE": [curve([4])]}}
     figure_learning_curves(one, labels=LABELS, baseline="BPE", seed=1, **drawings)
-    with pytest.raises(UserError, match=r"lm\.enabled"):
-        figure_learning_curves({}, labels=[], baseline=None, seed=1, **drawings)
 
 
 def test_where_lines_agree_a_band_is_students_over_seeds(drawings, kept):

@@ -30,7 +30,7 @@ for artefact in registered(run):
             **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
         params:
             reads=artefact.inputs(run),
-            settings=artefact.arguments(run),
+            settings=artefact.arguments(run) if artefact.is_in(run) else None,
             name=artefact.name,
             # What depends on the output is not compared with the last run's: no figure is drawn
             # again for another caption.

@@ -19,6 +19,7 @@ from typing import Any
 
 from reproduction.paper.frames import Paths, each, flat
 from reproduction.paper.notes import presets_note
+from sagevocab.errors import UserError
 
 # A run: `reproduction.run.Run`, which jobs that draw need not import.
 Run = Any
@@ -197,8 +198,6 @@ def declare(
     **options: Any,
 ) -> None:
     """Declare a figure or a table, see `Artefact`; `function` is below `reproduction.paper`."""
-    if name in _REGISTERED:
-        raise ValueError(f"{name} is there twice; give one of them another name")
     if name.startswith("figure_"):
         reads = {"style": styles, **reads}
     known = {key: one if isinstance(one, Read) else Read(one) for key, one in reads.items()}
@@ -251,11 +250,22 @@ def make(
     name: str,
     *,
     reads: Mapping[str, Paths],
-    settings: Mapping[str, Any],
+    settings: Mapping[str, Any] | None,
     caption: str,
     files: Mapping[str, str],
 ) -> None:
-    """Make a figure or a table: read, call its function, write files (format -> path)."""
+    """Make a figure or a table: read, call its function, write files (format -> path).
+
+    settings: of its function; None where the run has nothing for it.
+
+    Raises:
+        UserError: the run has nothing for it.
+    """
+    if settings is None:
+        raise UserError(
+            f"config keys tokenizers, figures, lm and tasks: they leave nothing for {name} to "
+            "show; list what it compares, and bpe"
+        )
     one = declared(name)
     given = {k: _read(one.reads[k], v) for k, v in reads.items() if one.reads[k].is_passed}
     if one.kind == "table":

@@ -114,16 +114,8 @@ def differences(
         `COLUMNS`, of which baseline is what is subtracted, rows are lines or examples, seen_from is
         the smallest true difference that a test finds in four of five cases, and floor are the bits
         that tables without context need.
-
-    Raises:
-        UserError: there is nothing to compare.
     """
     data = pd.DataFrame([row for part in parts for row in part])
-    if data.empty:
-        raise UserError(
-            "config keys tokenizers, probes.tasks and analysis.ngram_lines: differences need bpe, "
-            "another tokenizer, and tasks or held-out lines"
-        )
     data["p_adjusted"] = adjust(data["p_value"], data["family"], sizes)
     data["significant"] = data["p_adjusted"] < SIGNIFICANT
     data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2

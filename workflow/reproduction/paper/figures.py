@@ -17,7 +17,6 @@ from matplotlib.lines import Line2D
 
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
 from reproduction.paper.formats import Files
-from reproduction.paper.inputs import require_comparison
 from reproduction.paper.style import (
     TokenizerStyle,
     bar_handles,
@@ -244,5 +243,4 @@ def _write_medians(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:
-    require_comparison(panels)
     return tokenizer_styles(next(iter(panels.values())))

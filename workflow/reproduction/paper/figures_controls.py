@@ -22,7 +22,6 @@ from reproduction.paper.style import (
     name_panels,
     tokenizer_styles,
 )
-from sagevocab.errors import UserError
 
 # What a reader can take in at a glance; `table_controls` has all main statements.
 SHOWN = (
@@ -90,9 +89,6 @@ def figure_controls(
         vocabularies: readings of SaGe and controls, and what they are called, from above.
         languages: code -> title.
         files: pdf, png and optionally style.
-
-    Raises:
-        UserError: no statement is measured on controls.
     """
     found = claims[claims["vocabulary"].isin(vocabularies)]
     panels = {
@@ -102,11 +98,6 @@ def figure_controls(
         if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
     }
     panels = {key: points for key, points in panels.items() if _has_both(points)}
-    if not panels:
-        raise UserError(
-            "config key tokenizers: no statement is measured on control vocabularies; list bpe, a "
-            "SaGe tokenizer and two or more of method random"
-        )
     styles = tokenizer_styles(vocabularies.values())
     looks = {name: styles[label] for name, label in vocabularies.items()}
     titles = [_title(*shown[name], languages[language]) for name, language in panels]

@@ -50,9 +50,6 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
     calls: name -> function, reads (paths, nested as the function takes them), settings, caption.
     results: the run's folder. Returns the names of those whose files are too large together; they
     are left out.
-
-    Raises:
-        UserError: a file is missing.
     """
     copied: set[Path] = set()
 
@@ -60,8 +57,6 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
         file = Path(path)
         if not file.is_relative_to(results):
             return f"resources:{file.name}"
-        if not file.is_file():
-            raise UserError(f"{file}: is missing; make the run whole first")
         place = file.relative_to(results)
         if place not in copied:
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +69,7 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
         return f"frames:{Path(setting).relative_to(results).as_posix()}" if inside else setting
 
     def size(path: str) -> int:
-        return Path(path).stat().st_size if Path(path).is_file() else 0
+        return Path(path).stat().st_size
 
     sizes = {name: sum(map(size, flat(call["reads"]))) for name, call in calls.items()}
     heavy = [name for name in calls if sizes[name] > LARGEST_FRAMES]

@@ -35,7 +35,6 @@ from reproduction.paper.style import (
     name_row,
     tokenizer_styles,
 )
-from sagevocab.errors import UserError
 
 # (limit of the largest value, size of the unit, its name)
 _UNITS = [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")]
@@ -63,11 +62,6 @@ def figure_learning_curves(
     png and optionally style.
     """
     causal = causal or {}
-    if not panels:
-        raise UserError(
-            "config keys lm.enabled and lm.tokenizers: figure_learning_curves needs a model; "
-            "enable them"
-        )
     compared = list(next(iter(panels.values())))
     shown = list(dict.fromkeys([*compared, *chain.from_iterable(causal.values())]))
     known = tokenizer_styles(labels)

@@ -9,10 +9,7 @@ import pandas as pd
 
 from reproduction.analysis.vocabulary import frequency_differences
 from reproduction.paper.formats import NOTHING, number
-from reproduction.paper.inputs import (
-    of_language,
-    require_comparison,
-)
+from reproduction.paper.inputs import of_language
 from reproduction.paper.table import Table
 
 # --- frequencies
@@ -32,7 +29,6 @@ def table_frequencies(
     values. languages: code -> title. notes: sentences that end the note.
     Source: paper, Section 4, "Token Frequency".
     """
-    require_comparison(panels)
     paper_pieces = of_language(paper["frequency_pieces"], languages)
     data = pd.concat(
         _frequency_block(title, panel, label, paper_pieces.get(title, {}), top)

@@ -16,7 +16,7 @@ from reproduction.analysis.examples import (
     segment_sentence,
 )
 from reproduction.paper.formats import NOTHING, Files
-from reproduction.paper.inputs import of_language, require_comparison
+from reproduction.paper.inputs import of_language
 from reproduction.paper.notes import sources_note
 from reproduction.paper.table import Cells, Table
 from reproduction.parquet import read_parquet
@@ -67,7 +67,6 @@ def table_examples(
     `WordRule`. sources: of the texts, as for `sources_note`.
     Source: paper, Table 1.
     """
-    require_comparison(segmenters)
     rule, printed = WordRule(**words), of_language(paper["examples"], languages)
     rows: list[Row] = []
     for title, path in lines.items():
@@ -169,7 +168,6 @@ def table_retokenization(
 
     Source: paper, Table 2.
     """
-    require_comparison(ablations, tokenizers=1)
     rule, printed = WordRule(**words), of_language(paper["retokenization"], languages)
     window = paper["retokenization"]["window"]
     blocks: list[list[Cells]] = []

@@ -13,7 +13,6 @@ from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
-from sagevocab.errors import UserError
 
 # Metric -> its unit at the head of a column; one that is not here is its name.
 UNITS = {
@@ -50,7 +49,6 @@ def table_scores(
     sentences, of the models' budget and the presets.
     Source: paper, Section 5, one table for sequences and one for named entities.
     """
-    _require_scores(tasks, labels)
     columns = [Task(**task) for task in tasks]
     values = paper["tables"][table]
     data = summarise_scores(scores, columns, labels, values)
@@ -93,14 +91,6 @@ def _meaning_of_mark(labels: Mapping[str, str]) -> str:
         f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks of a "
         "tokenizer (table_differences)."
     )
-
-
-def _require_scores(tasks: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> None:
-    if not tasks or not labels:
-        raise UserError(
-            "config keys lm.enabled, lm.tokenizers and tasks: they leave no scores for this table; "
-            "enable the models and list tasks of its kind"
-        )
 
 
 def _averaging(seeds: pd.Series) -> str:
