@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from matplotlib.figure import Figure
 
 from colours import apart, lab
 from readable import assert_readable
@@ -57,24 +56,6 @@ def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
         assert first == second
         assert b"CreationDate" not in first
         assert b"matplotlib" not in first.lower()
-
-
-@pytest.mark.parametrize(
-    ("low", "span"),
-    [(-3.3, 1.07), (0, 0.99), (0.407, 0.003), (1.34, 0.28), (41, 19.9), (990, 13), (12_345, 3000)],
-)
-def test_a_narrow_panel_has_three_or_four_round_ticks(low, span):
-    axes = Figure().subplots()
-    axes.set_xlim(low, low + span)
-    style.few_round_ticks(axes)
-    left, right = axes.get_xlim()
-    ticks = axes.get_xticks()
-    assert len(ticks) in (3, 4)
-    assert left <= low and low + span <= right
-    assert left <= ticks[0] and ticks[-1] <= right
-    step = ticks[1] - ticks[0]
-    assert float(f"{step:e}"[0:8]) in (1, 2, 5)
-    assert right - left <= span + 2 * step
 
 
 def test_a_tokenizer_looks_the_same_whatever_is_beside_it():

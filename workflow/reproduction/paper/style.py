@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator, StrMethodFormatter
 
 from reproduction.paper.formats import Files
 from sagevocab.errors import UserError
@@ -287,26 +287,8 @@ def whole_numbers(axes: Axes) -> None:
 
 
 def few_round_ticks(axes: Axes) -> None:
-    """Give a narrow panel three round ticks on the x axis, or four if they are short to write.
-
-    The limits are widened to the next round number where fewer lie within them.
-    """
-    low, high = axes.get_xlim()
-    power = 10.0 ** np.floor(np.log10(high - low))
-    for step in (part * power for part in (0.2, 0.5, 1, 2, 5)):
-        first, last = int(np.ceil(low / step)), int(np.floor(high / step))
-        if last - first < _most_ticks(first, last, step):
-            break
-    while last - first < 2:
-        below, above = low - (first - 1) * step, (last + 1) * step - high
-        first, last = (first - 1, last) if below < above else (first, last + 1)
-    ticks = [number * step for number in range(first, last + 1)]
-    axes.set_xticks(ticks)
-    axes.set_xlim(min(low, ticks[0]), max(high, ticks[-1]))
-
-
-def _most_ticks(first: int, last: int, step: float) -> int:
-    return 4 if all(len(f"{number * step:.6g}") < 4 for number in (first, last)) else 3
+    """Give the x axis of a narrow panel three round ticks, or a few more."""
+    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10], min_n_ticks=3))
 
 
 def logarithmic_shares(panels: Iterable[Axes]) -> None:
