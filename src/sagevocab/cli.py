@@ -254,7 +254,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("vocabulary", metavar="VOCABULARY", help="list of pieces, .model or folder")
+    add("vocabulary", metavar="VOCABULARY", help="list of pieces or .model")
     add("-o", "--output", required=True, metavar="DIR", help="new folder")
     add("--force", action="store_true", help="replace a tokenizer that is there")
     _add_words(parser)
@@ -394,7 +394,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
 def run_export(arguments: argparse.Namespace) -> None:
     """Write a vocabulary as a folder for AutoTokenizer.
 
-    The vocabulary is a list of pieces, a sentencepiece .model or a tokenizer folder.
+    The vocabulary is a list of pieces or a sentencepiece .model.
     """
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
     from sagevocab.huggingface.load import convert

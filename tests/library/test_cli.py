@@ -383,4 +383,4 @@ def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.Captu
     for source in (listed, scored):
         assert main(["export", str(source), "-o", str(folder), "--force"]) == 0
         assert (folder / "tokenizer.json").read_bytes() == (built / "tokenizer.json").read_bytes()
-    assert "--force" in refused(capsys, "export", listed, "-o", folder)
+    assert "force" in refused(capsys, "export", listed, "-o", folder)

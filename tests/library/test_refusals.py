@@ -201,6 +201,9 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("special_tokens", "choose bert, gpt, none", lambda: special_tokens_of("roberta")),
     ("special_tokens", "twice", lambda: special_tokens_of(["<s>", "<s>"])),
     ("special_tokens", "not a token", lambda: special_tokens_of(["a b"])),
+    ("special_tokens", "'<the>'", lambda: special_tokens_of("the,<unk>")),
+    ("mine.json", "AutoTokenizer", lambda: convert("mine.json", "out", words=WORDS)),
+    (".", "AutoTokenizer", lambda: convert(".", "out", words=WORDS)),
     ("template", "'</s>'", lambda: special_tokens_of(["<s>"], template="<s> $A </s>")),
     ("template", "$A", lambda: special_tokens_of(["<s>"], template="<s>")),
     ("template", "$B", lambda: special_tokens_of(["<s>"], template=["$A", "$A <s>"])),
@@ -302,11 +305,7 @@ def test_pieces_that_do_not_fit_their_tokenizer(tmp_path: Path, cut: int) -> Non
     export_greedy(tmp_path, PIECES, WORDS, CARD)
     path = tmp_path / "pieces.txt"
     path.write_bytes(path.read_bytes()[:-cut])
-    for use in (
-        load_segmenter,
-        read_initial,
-        lambda folder: convert(folder, tmp_path.with_name("out"), words=WORDS),
-    ):
+    for use in (load_segmenter, read_initial):
         assert "pieces.txt: lists other pieces" in line_of(lambda use=use: use(tmp_path))
 
 

@@ -17,8 +17,6 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.huggingface.encoder import Encoder
-from sagevocab.huggingface.load import convert
-from sagevocab.settings import WordSettings
 from scripts_text import SENTENCES, lines_in
 
 LINES = lines_in("czech", 200)
@@ -166,8 +164,13 @@ def test_what_cannot_be_encoded_or_decoded_is_one_line(built) -> None:
         built.decode([5, 99999])
     with pytest.raises(UserError, match="^ids: 99999"):
         built.names([5, 99999])
-    with pytest.raises(UserError, match="^lines: is one text"):
-        list(built.encode_lines(LINES[0]))
+    for ids in ([[1, 2]], 5, None, ["a"]):
+        for use in (built.decode, built.names):
+            with pytest.raises(UserError, match="^ids: "):
+                use(ids)
+    for lines in (LINES[0], None):
+        with pytest.raises(UserError, match="^lines: "):
+            list(built.encode_lines(lines))
     with pytest.raises(UserError, match="^text: NoneType is not a string"):
         list(built.encode_lines([LINES[0], None]))
 
@@ -181,9 +184,7 @@ def test_a_folder_that_save_pretrained_wrote_is_one_of_hugging_face(
         assert loaded.encode(line) == built.encode(line)
     first, second = sagevocab.compare([folder, tmp_path / "saved"], LINES)
     assert first | {"tokenizer": "saved"} == second
-    convert(tmp_path / "saved", tmp_path / "exported", words=WordSettings())
     line = SENTENCES["czech"][0]
-    assert sagevocab.load(tmp_path / "exported").tokenize(line) == built.tokenize(line)
     pruned = {
         name: sagevocab.train(LINES, initial=path, progress=False, **SMALL | {"vocab_size": 130})
         for name, path in (("folder", folder), ("saved", tmp_path / "saved"))

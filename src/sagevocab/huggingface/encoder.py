@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from numbers import Integral
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -72,10 +73,7 @@ class Encoder:
         Raises:
             UserError: one is not an id of this tokenizer.
         """
-        try:
-            return [self._names[number] for number in ids]
-        except KeyError as error:
-            raise _not_an_id(error.args[0]) from None
+        return [self._names[number] for number in self._checked(ids)]
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, without special tokens.
@@ -83,23 +81,31 @@ class Encoder:
         Raises:
             UserError: one is not an id of this tokenizer.
         """
-        if unknown := [number for number in ids if number not in self._names]:
-            raise _not_an_id(unknown[0])
-        return self._backend.decode(list(ids), skip_special_tokens=True)
+        return self._backend.decode(self._checked(ids), skip_special_tokens=True)
+
+    def _checked(self, ids: Iterable[int]) -> list[int]:
+        if not isinstance(ids, Iterable):
+            raise UserError(f"ids: {ids!r} is not a list; give the ids of a text")
+        ids = list(ids)
+        for number in ids:
+            if not isinstance(number, Integral) or number not in self._names:
+                raise UserError(
+                    f"ids: {number!r} is not an id of this tokenizer; give the ids of one text"
+                )
+        return ids
 
     def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
         """Yield the ids of each line.
 
         Raises:
-            UserError: `lines` is one text, or one of them is not a string.
+            UserError: `lines` is one text or no list, or one of them is not a string.
         """
-        if isinstance(lines, str):
-            raise UserError("lines: is one text; give a list of texts, or this one to encode")
+        if isinstance(lines, str) or not isinstance(lines, Iterable):
+            raise UserError(
+                f"lines: {type(lines).__name__} is not a list; give a list of texts, or one text "
+                "to encode"
+            )
         rest = iter(lines)
         while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
             for encoding in encode_batch(self._backend, batch):
                 yield encoding.ids
-
-
-def _not_an_id(number: object) -> UserError:
-    return UserError(f"ids: {number!r} is not an id of this tokenizer; give ids of its own")

@@ -148,7 +148,7 @@ def check_output(folder: str | Path, force: bool) -> None:
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
         raise UserError(
-            f"{folder}: already exists; give another output=, or force=True to replace it"
+            f"{folder}: already exists; give another folder, or force to replace this one"
         )
 
 

@@ -167,25 +167,30 @@ def _check_own(path: Path) -> None:
 def convert(
     path: str | Path, output: str | Path, *, words: WordSettings, force: bool = False
 ) -> None:
-    """Write the vocabulary at `path` as a folder for `AutoTokenizer`, whole or not at all.
+    """Write pieces as a folder for `AutoTokenizer`, whole or not at all.
 
     Args:
-        path: a list of pieces, a sentencepiece `.model` or a tokenizer's folder.
+        path: a list of pieces or a sentencepiece `.model`.
         output: the new folder.
         words: how text becomes words, for a list.
         force: replace a tokenizer that is there.
 
     Raises:
-        UserError: `path` is not a vocabulary, or `output` cannot be written.
+        UserError: `path` is neither, or `output` cannot be written.
     """
     path, output = Path(path), Path(output)
+    require_tokenizer(path)
+    if kind_of(path) == "hub":
+        raise UserError(
+            f"{path}: is a tokenizer of Hugging Face, which AutoTokenizer loads as it is; give a "
+            "sentencepiece .model or a list of pieces, or copy it"
+        )
     if output.resolve() in (path.resolve(), *path.resolve().parents):
         raise UserError(f"{output}: is or holds the vocabulary to export; give another output")
     check_output(output, force)
-    _check_own(path)
-    card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
-        if path.suffix == ".model" and path.is_file():
+        if kind_of(path) == "model":
             export_model(path, folder, "tokenizer")
         else:
-            import_external(path, folder, words, card, "tokenizer")
+            card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
+            export_greedy(folder, listed_pieces(path, "tokenizer"), words, card)

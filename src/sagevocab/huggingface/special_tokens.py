@@ -129,6 +129,11 @@ def _listed(tokens: Iterable[str]) -> SpecialTokens:
             raise UserError(
                 f"special_tokens: {token!r} is not a token; give two characters or more, no spaces"
             )
+        if token.isalpha():
+            raise UserError(
+                f"special_tokens: {token!r} is a word, at which texts would be cut; spell it "
+                f"otherwise, such as '<{token}>'"
+            )
         if listed.count(token) > 1:
             raise UserError(f"special_tokens: {token!r} is there twice; remove one of them")
     return SpecialTokens(listed, roles_of(listed))
