@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import sentencepiece
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, MegatronBertConfig
 
@@ -23,14 +22,13 @@ from sagevocab.huggingface.export import (
     export_unigram,
 )
 from sagevocab.huggingface.folders import read_description
-from sagevocab.huggingface.load import convert, import_external
-from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.load import convert
+from sagevocab.huggingface.segmenter import load_segmenter, segmenter_of
 from sagevocab.pieces import read_pieces
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
 WORDS = WordSettings()
 CARD = Card(language="en", language_name="English", method="BPE")
-KEY = "tokenizer_settings.mine.path"
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -138,34 +136,12 @@ def test_card_tells_language_method_sizes_settings_and_source(tmp_path):
 # --- tokenizers from elsewhere
 
 
-def test_import_of_a_list(tmp_path):
+def test_a_list_as_sentencepiece_leaves_it(tmp_path):
     lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", ""]
     (tmp_path / "pieces.vocab").write_text("\n".join(lines), encoding="utf-8")
-    import_external(tmp_path / "pieces.vocab", tmp_path / "out", WORDS, CARD, KEY)
+    convert(tmp_path / "pieces.vocab", tmp_path / "out", words=WORDS)
     assert read_pieces(tmp_path / "out/pieces.txt") == ["▁ab", "b", "a", "▁"]
     assert tokens(tmp_path / "out", "abba") == ["▁ab", "b", "a"]
-
-
-def sentencepiece_model(path: Path, **options) -> Path:
-    animals = ["cat", "bat", "rat", "man", "hen", "ant"]
-    lines = [f"the {one} ran on the {other} and sat" for one in animals for other in animals]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_prefix=str(path.with_suffix("")),
-        minloglevel=2,
-        **{"vocab_size": 30, "model_type": "bpe", **options},
-    )
-    return path
-
-
-@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity", "nfkc_cf"])
-def test_import_of_a_model_keeps_its_normalisation(tmp_path, rule):
-    path = sentencepiece_model(tmp_path / "x.model", normalization_rule_name=rule)
-    import_external(path, tmp_path / "out", WordSettings("nfkc", 256), CARD, KEY)
-    config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
-    assert config["sagevocab"]["normalization"] == rule
-    own = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    assert tokens(tmp_path / "out", "the cat ran") == own.encode("the cat ran", out_type=str)
 
 
 def bert_like() -> Tokenizer:
@@ -179,17 +155,14 @@ def bert_like() -> Tokenizer:
     return tokenizer
 
 
-def test_import_of_wordpiece_gives_word_start_notation(tmp_path):
-    bert_like().save(str(tmp_path / "tokenizer.json"))
-    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
-    pieces = read_pieces(tmp_path / "out/pieces.txt")
-    assert pieces[:4] == ["▁[unused0]", "▁play", "ing", "s"]
-    assert len(set(pieces)) == len(pieces) == 7
-    assert tokens(tmp_path / "out", "The playing  [MASK]") == ["the", "play", "##ing", "[MASK]"]
-    assert load_segmenter(tmp_path / "out").segment("▁playings") == [1, 2, 3]
+def test_wordpiece_gives_word_start_notation(tmp_path):
+    segmenter = segmenter_of(bert_like())
+    assert segmenter.pieces[:4] == ["▁[unused0]", "▁play", "ing", "s"]
+    assert len(set(segmenter.pieces)) == len(segmenter.pieces) == 7
+    assert segmenter.segment("▁playings") == [1, 2, 3]
 
 
-def test_import_of_bytes_gives_word_start_notation(tmp_path):
+def test_bytes_gives_word_start_notation(tmp_path):
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocab = [*letters, "Ġt", "Ġthe", "th", "Ã©", "ĠĠ", "<|endoftext|>", "Ċa"]
     merges = [("Ġ", "t"), ("t", "h"), ("Ã", "©"), ("Ġ", "Ġ"), ("Ċ", "a")]
@@ -198,63 +171,50 @@ def test_import_of_bytes_gives_word_start_notation(tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.add_special_tokens(["<|endoftext|>"])
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    import_external(tmp_path / "tokenizer.json", tmp_path / "out", WORDS, CARD, KEY)
-    pieces = read_pieces(tmp_path / "out/pieces.txt")
+    segmenter = segmenter_of(tmp_path / "tokenizer.json")
+    pieces = segmenter.pieces
     assert pieces[len(letters) :] == ["▁t", "▁the", "th", "é", "ĠĠ", "Ċa"]
     assert pieces[letters.index("Ġ")] == "▁"
     assert pieces[letters.index("Ã")] == "<0xC3>"
-    assert tokens(tmp_path / "out", "té") == ["Ġt", "Ã©"]
-    assert tokens(tmp_path / "out", "é té") == ["Ġ", "Ã©", "Ġt", "Ã©"]
+    assert [pieces[number] for number in segmenter.segment("▁té")] == ["▁t", "é"]
+    assert [pieces[number] for number in segmenter.segment("▁é")] == ["▁", "é"]
 
 
-def test_import_of_another_mark_gives_word_start_notation(tmp_path):
+def test_another_mark_gives_word_start_notation(tmp_path):
     vocab = {token: number for number, token in enumerate(["_", "_play", "ing", "▁", "_▁"])}
     tokenizer = Tokenizer(models.WordPiece(vocab, continuing_subword_prefix="", unk_token="_"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="_")
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
-    assert read_pieces(tmp_path / "out/pieces.txt") == ["▁play", "ing", "_", "▁_"]
-    assert load_segmenter(tmp_path / "out").segment("▁playing") == [0, 1]
+    segmenter = segmenter_of(tokenizer)
+    assert segmenter.pieces == ["▁play", "ing", "_", "▁_"]
+    assert segmenter.segment("▁playing") == [0, 1]
 
 
-def test_import_keeps_tokens_that_were_added_and_are_not_special(tmp_path):
+def test_tokens_that_were_added_and_are_not_special_are_pieces(tmp_path):
     tokenizer = bert_like()
     tokenizer.add_tokens(["<user>"])
-    tokenizer.save(str(tmp_path / "tokenizer.json"))
-    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
-    assert read_pieces(tmp_path / "out/pieces.txt")[-1] == "▁<user>"
-    assert tokens(tmp_path / "out", "play <user> the") == ["play", "<user>", "the"]
+    segmenter = segmenter_of(tokenizer)
+    assert segmenter.pieces[-1] == "▁<user>"
+    assert segmenter.segment("▁<user>") == [len(segmenter.pieces) - 1]
 
 
-def test_import_of_an_older_folder(tmp_path):
+def test_an_older_folder(tmp_path):
     """One with a vocab.txt instead of a tokenizer.json, as BERT was published."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"]
     (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     config = {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
-    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
-    assert tokens(tmp_path / "out", "Playing") == ["play", "##ing"]
-    assert read_pieces(tmp_path / "out/pieces.txt") == ["▁play", "ing"]
+    segmenter = segmenter_of(tmp_path)
+    assert segmenter.pieces == ["▁play", "ing"]
+    assert segmenter.segment("▁Playing") == [0, 1]
 
 
-def test_the_check_at_the_start_lets_tokenizers_pass_and_imports_nothing_heavy(tmp_path):
-    export_greedy(tmp_path / "folder", PIECES, WORDS, CARD)
-    bert_like().save(str(tmp_path / "bert.json"))
-    sentencepiece_model(tmp_path / "x.model")
-    (tmp_path / "older").mkdir()
-    (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
-    names = ("folder", "folder/pieces.txt", "bert.json", "x.model", "older")
-    program = (
-        "import sys; from sagevocab.huggingface.detect import check_external;"
-        "[check_external(path, 'key') for path in sys.argv[1:]];"
-        "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
+def test_a_tokenizer_that_prepends_the_mark_itself(tmp_path):
+    """As Llama's does: a space before the word would be a second mark."""
+    vocab = {token: number for number, token in enumerate(["<unk>", "▁", "a", "▁a"])}
+    tokenizer = Tokenizer(models.BPE(vocab, [("▁", "a")], unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     )
-    paths = [str(tmp_path / name) for name in names]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *paths],
-        env={"PYTHONPATH": str(Path(sagevocab.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout.strip() == "set()"
+    tokenizer.add_special_tokens(["<unk>"])
+    segmenter = segmenter_of(tokenizer)
+    assert [segmenter.pieces[number] for number in segmenter.segment("▁aa")] == ["▁a", "a"]

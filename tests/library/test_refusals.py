@@ -21,10 +21,8 @@ from sagevocab.cli import main
 from sagevocab.corpus.lines import lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import check_external
 from sagevocab.huggingface.export import Card, WordSettings, export_greedy
-from sagevocab.huggingface.load import convert, import_external
-from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.load import convert
 from sagevocab.huggingface.special_tokens import read_special_tokens, special_tokens_of
 from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces, write_pieces
@@ -35,7 +33,6 @@ LINES = lines_in("czech", 300)
 QUICK = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "progress": False}
 WORDS = WordSettings()
 CARD = Card(language="en", language_name="English", method="BPE")
-OWN_KEY = "tokenizer_settings.mine.path"
 
 
 def train(**changes: Any) -> None:
@@ -224,32 +221,7 @@ def test_pieces_that_cannot_be_read_back_are_not_written(pieces: list[str], tmp_
     assert list(tmp_path.iterdir()) == []
 
 
-# --- tokenizers from elsewhere
-
-NO_TOKENIZERS = {
-    "bad.json": b"{}",
-    "list.json": b"[1]",
-    "kind.json": b'{"model": {"type": "Other"}}',
-    "cut.json": b'{"model": {"ty',
-    "bad.model": b"\x00\xff",
-    "empty.model": b"",
-    "folder/tokenizer.json": b"garbage",
-    "text.bin": b"\x00\x01garbage",
-}
-
-
-def test_files_that_are_no_tokenizers(tmp_path: Path) -> None:
-    """The check before a run and the job itself refuse them."""
-    for name in ("folder", "nothing"):
-        (tmp_path / name).mkdir()
-    for name, content in NO_TOKENIZERS.items():
-        (tmp_path / name).write_bytes(content)
-    for name in ("missing", "nothing", "folder", *NO_TOKENIZERS):
-        path = tmp_path / name
-        line_of(lambda path=path: check_external(path, OWN_KEY))
-        line_of(lambda path=path: import_external(path, tmp_path / "out", WORDS, CARD, OWN_KEY))
-    assert not (tmp_path / "out").exists()
-
+# --- models of sentencepiece
 
 MODELS = {
     "neither a BPE nor a UnigramLM": {"model_type": "word", "vocab_size": 8},
@@ -268,10 +240,10 @@ def test_models_of_sentencepiece_that_cannot_be_imported(words: str, here: Path)
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(sentences), model_prefix="x", **options
     )
-    line = line_of(lambda: import_external(Path("x.model"), Path("out"), WORDS, CARD, OWN_KEY))
-    assert line.startswith(OWN_KEY)
-    assert words in line
-    assert not Path("out").exists()
+    for use in (sagevocab.load, read_initial):
+        line = line_of(lambda use=use: use("x.model"))
+        assert line.startswith(("tokenizer: ", "initial: "))
+        assert words in line
 
 
 def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
@@ -283,7 +255,7 @@ def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
     not_utf8 = model.SerializeToString().replace(b"\x01a", b"\x01\xff")
     for data in (without_pieces, not_utf8):
         Path("x.model").write_bytes(data)
-        line_of(lambda: import_external(Path("x.model"), Path("out"), WORDS, CARD, OWN_KEY))
+        line_of(lambda: convert("x.model", "out", words=WORDS))
         assert not Path("out").exists()
 
 
@@ -297,16 +269,6 @@ def test_a_template_without_its_token(tmp_path: Path) -> None:
     spec["post_processor"] = {"single": [{}], "pair": []}
     path.write_text(json.dumps(spec), encoding="utf-8")
     assert line_of(lambda: read_special_tokens(tmp_path)).startswith(str(tmp_path))
-
-
-@pytest.mark.parametrize("cut", [3, 5])
-def test_pieces_that_do_not_fit_their_tokenizer(tmp_path: Path, cut: int) -> None:
-    """Cut short at a line's end or inside a line."""
-    export_greedy(tmp_path, PIECES, WORDS, CARD)
-    path = tmp_path / "pieces.txt"
-    path.write_bytes(path.read_bytes()[:-cut])
-    for use in (load_segmenter, read_initial):
-        assert "pieces.txt: lists other pieces" in line_of(lambda use=use: use(tmp_path))
 
 
 # --- the command

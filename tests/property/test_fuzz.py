@@ -26,12 +26,12 @@ from reproduction.config import load_run
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
+from reproduction.external import check_external, import_external
 from reproduction.retrievals import retrieved_files, sources_table
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import check_external
 from sagevocab.huggingface.export import export_greedy, export_merges, export_unigram
-from sagevocab.huggingface.load import import_external, load
+from sagevocab.huggingface.load import load
 from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.huggingface.sentencepiece import write_model
 from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
@@ -208,7 +208,7 @@ def test_any_list_of_pieces(tmp_path: Path, pieces: list[str], text: str) -> Non
         read_pieces(tmp_path / "list.txt")
     with one_line_at_most():
         check_external(tmp_path / "list.txt", "key")
-        import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, CARD, "key")
+        import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, "key")
         folder = tmp_path / "out"
         ids = encode(text, load_segmenter(folder), Normalizer(WORDS.normalization))
         names = load(folder).names(ids)
@@ -245,7 +245,7 @@ def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data
         with one_line_at_most():
             use(tmp_path)
     with one_line_at_most():
-        import_external(tmp_path, tmp_path / "out", WORDS, CARD, "key")
+        import_external(tmp_path, tmp_path / "out", WORDS, "key")
     with one_line_at_most():
         list(load(tmp_path).encode_lines(["the words", "", "☃"]))
 
@@ -258,5 +258,5 @@ def test_a_changed_model(folders, tmp_path: Path, name: str, data) -> None:
     (tmp_path / "x.model").write_bytes(data.draw(damaged(whole)))
     with one_line_at_most():
         check_external(tmp_path / "x.model", "key")
-        import_external(tmp_path / "x.model", tmp_path / "out", WORDS, CARD, "key")
+        import_external(tmp_path / "x.model", tmp_path / "out", WORDS, "key")
         list(load(tmp_path / "out").encode_lines(["the words", "", "☃"]))

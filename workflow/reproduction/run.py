@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from reproduction.builds import PRUNED, Build, builds_of, further_seeds, stanzas_of
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, resolve_source
+from reproduction.external import check_external
 from reproduction.settings import (
     PAPER_LANGUAGES,
     Configuration,
@@ -30,7 +31,6 @@ from reproduction.settings import (
     Tokenizer,
 )
 from sagevocab.errors import SettingError
-from sagevocab.huggingface.detect import check_external
 
 Stanza = dict[str, Any]
 

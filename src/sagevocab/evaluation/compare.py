@@ -16,8 +16,7 @@ from sagevocab.errors import UserError
 from sagevocab.evaluation.measures import measure
 from sagevocab.files import is_tokenizer
 from sagevocab.huggingface.detect import name_of
-from sagevocab.huggingface.load import as_own_folder
-from sagevocab.huggingface.segmenter import load_segmenter
+from sagevocab.huggingface.segmenter import segmenter_of
 from sagevocab.option_names import errors_in_parameters
 from sagevocab.segmentation.counts import count_corpus
 from sagevocab.segmentation.segmenter import Segmenter
@@ -77,9 +76,9 @@ def compare(
     """
     with errors_in_parameters():
         _check_order(tokenizers, texts)
-        words = WordSettings(normalization, max_word_chars)
+        WordSettings(normalization, max_word_chars)  # which refuses what these cannot be
         lines = lines_of(texts, encoding_errors, column, bad_text)
-        loaded = [_load(source, words) for source in tokenizers]
+        loaded = list(map(segmenter_of, tokenizers))
         corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
         corpus.require_words(describe_texts(texts))
         measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
@@ -104,11 +103,6 @@ def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
             )
     if not tokenizers:
         raise UserError("tokenizers: the list is empty; give one or more")
-
-
-def _load(source: Any, words: WordSettings) -> Segmenter:
-    with as_own_folder(source, words) as folder:
-        return load_segmenter(folder)
 
 
 def _names(sources: Sequence[Any]) -> list[str]:

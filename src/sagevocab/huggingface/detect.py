@@ -1,22 +1,19 @@
 """What kind of tokenizer there is at a path, and what it is called.
 
-Nothing heavy is imported, so that a dry run can call `check_external`.
+Nothing heavy is imported: the plan of a workflow looks at tokenizers, too.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
 from sagevocab.files import holds_hub_tokenizer, path_text
-from sagevocab.pieces import HUB_NAME, NO_MODEL, read_list
+from sagevocab.pieces import HUB_NAME
 
-_HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
 _FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
-_FIRST_BYTE = b"\n"  # of a sentencepiece model: protobuf's tag of the first piece
 _TO_GIVE = "give a Hugging Face folder, a sentencepiece .model or a list of pieces"
 
 
@@ -60,37 +57,6 @@ def tokenizer_json(path: Path, key: str) -> Path | None:
     if not holds_hub_tokenizer(path):
         raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
     return None
-
-
-def check_external(path: str | Path, key: str) -> None:
-    """Refuse what is clearly no tokenizer, cheaply: it reads a file and no more.
-
-    path, key: as of `foreign.import_external`, which checks all the rest.
-
-    Raises:
-        UserError: there is nothing at `path`, or it is not a tokenizer.
-    """
-    path = Path(path)
-    checks = {"hub": _check_hub, "model": _check_model, "list": read_list}
-    require_tokenizer(path, key)
-    try:
-        checks[kind_of(path)](path, key)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{key}: {path} is not a tokenizer or cannot be read ({error}); {_TO_GIVE}"
-        ) from error
-
-
-def _check_hub(path: Path, key: str) -> None:
-    if file := tokenizer_json(path, key):
-        kind = json.loads(file.read_text(encoding="utf-8"))["model"].get("type", "BPE")
-        if kind not in _HUB_MODELS:
-            raise UserError(f"{key}: tokenizers of type {kind} cannot be imported")
-
-
-def _check_model(path: Path, key: str) -> None:
-    if not path.read_bytes().startswith(_FIRST_BYTE):
-        raise UserError(f"{key}: {path} {NO_MODEL}")
 
 
 # --- what it is called

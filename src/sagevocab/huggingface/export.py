@@ -110,18 +110,17 @@ def write_folder(
 ) -> None:
     """Write a tokenizer's folder.
 
-    method: how `segment.load_segmenter` segments; `external` for a tokenizer from elsewhere, which
-    has a normalisation and a word splitting of its own. card: None writes no model card.
+    method: how `segmenter.load_segmenter` segments. card: None writes no model card.
     """
-    folder, external = Path(folder), method == "external"
+    folder = Path(folder)
     configuration = {
         **frame.configuration(),
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "sagevocab": {
             "method": method,
-            "normalization": None if external else frame.normalization,
-            "max_word_chars": None if external else frame.max_word_chars,
+            "normalization": frame.normalization,
+            "max_word_chars": frame.max_word_chars,
         },
     }
     write_pieces(folder / "pieces.txt", pieces)

@@ -136,7 +136,7 @@ def read_hub(
     if unknown is None and not writes_bytes(spec):
         unknown = UNKNOWN
         order += [UNKNOWN] * (UNKNOWN not in order)
-    roles = _roles(configuration, spec, order)
+    roles = roles_in(configuration, spec, order)
     spec["added_tokens"] += _more_added(spec, {unknown, *roles.values()}, order)
     spec["model"] = {
         "unk_token": unknown,
@@ -243,7 +243,7 @@ def _tokens_around(post_processor: dict[str, Any] | None) -> Iterator[str]:
         yield from (step[end][0] for end in ENDS if end in step)
 
 
-def _roles(
+def roles_in(
     configuration: Mapping[str, Any], spec: Mapping[str, Any], order: Sequence[str]
 ) -> dict[str, str]:
     """Return the roles of tokens: as configured, else by the spelling of special tokens."""

@@ -1,62 +1,57 @@
-"""Segmenters of folders: greedy, or as the tokenizer of Hugging Face in them segments."""
+"""Segmenters of tokenizers: greedy, or as a tokenizer of Hugging Face segments by itself."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from tokenizers import Tokenizer
 
 from sagevocab.errors import UserError
-from sagevocab.huggingface.folders import read_description, read_folder_pieces
+from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
+from sagevocab.huggingface.folders import is_own_folder, read_description, read_tokens
 from sagevocab.huggingface.markers import readable_pieces, steps_of
-from sagevocab.pieces import FIRST_PIECE_ID, WORD_START, encode_batch
+from sagevocab.huggingface.pipelines import WordFrame
+from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of, unknown_of
+from sagevocab.huggingface.sentencepiece import tokenizer_of_model
+from sagevocab.pieces import WORD_START, encode_batch, listed_pieces
 from sagevocab.segmentation.decoder import UNCOVERED
 from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 
 
 class HubSegmenter(Segmenter):
-    """A Hugging Face tokenizer, word by word.
+    """A tokenizer of Hugging Face, word by word: it gets each word after a space.
 
-    Of our own frame only the pre-tokenizer's splits inside a word and the model are used: words
-    come normalised and with their `▁`. A tokenizer with another frame sees each word after a space,
-    and normalises and splits it as it likes.
+    It normalises and splits the word as it likes. Its special and unknown tokens are no pieces.
     """
 
-    def __init__(self, folder: Path, pieces: Sequence[str], method: str, *, external: bool) -> None:
-        """Load `tokenizer.json` of `folder`; external: its frame is another's.
+    def __init__(self, spec: Mapping[str, Any], space: str | None = None) -> None:
+        """Take a parsed `tokenizer.json`.
 
-        Raises:
-            UserError: it is damaged.
+        space: what a word's `▁` becomes; by default a space, or nothing where the tokenizer itself
+        prepends one to every text.
         """
-        from tokenizers import Tokenizer
-
-        path = folder / "tokenizer.json"
-        try:
-            text = path.read_text(encoding="utf-8")
-            self._tokenizer = Tokenizer.from_str(text if external else _inside_words(text))
-        except Exception as error:  # the library raises bare exceptions of many kinds
-            raise UserError(f"{path}: is damaged ({error}); build the vocabulary again") from error
+        self._tokenizer = Tokenizer.from_str(json.dumps(spec))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._space = " " if external else WORD_START
-        self.pieces = list(pieces)
-        # By number, not by name: the tokenizer's own notation may differ from `pieces.txt`.
+        self._tokenizer.encode_special_tokens = True
+        prepends = '"Prepend"' in json.dumps(spec["normalizer"])
+        self._space = ("" if prepends else " ") if space is None else space
+        special = {token["content"] for token in spec["added_tokens"] if token["special"]}
+        special.add(unknown_of(spec["model"]))
+        ids = {
+            token: number
+            for token, number in self._tokenizer.get_vocab().items()
+            if token not in special
+        }
+        tokens = sorted(ids, key=ids.__getitem__)
+        self.pieces = readable_pieces(tokens, spec)
         self._numbers = np.full(self._tokenizer.get_vocab_size(), UNCOVERED, dtype=np.int32)
-        ids = self._piece_ids(method)
-        self._numbers[ids] = np.arange(len(self.pieces))
-        if external and method == "greedy":  # others are readable in `pieces.txt`
-            self.pieces = readable_pieces(map(self._tokenizer.id_to_token, ids), json.loads(text))
-
-    def _piece_ids(self, method: str) -> list[int]:
-        """Return the ids of the pieces: in another's frame, all but those of added tokens."""
-        if method != "greedy":
-            return list(range(FIRST_PIECE_ID, FIRST_PIECE_ID + len(self.pieces)))
-        added = self._tokenizer.get_added_tokens_decoder()
-        return [number for number in range(len(self._numbers)) if number not in added]
+        self._numbers[[ids[token] for token in tokens]] = np.arange(len(tokens))
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
@@ -66,13 +61,11 @@ class HubSegmenter(Segmenter):
         return self._numbers[np.fromiter(chain.from_iterable(ids), dtype=np.int64)], offsets
 
 
-def _inside_words(tokenizer: str) -> str:
-    """Drop from a `tokenizer.json` what makes words out of text and finds special tokens in it."""
-    spec: dict[str, Any] = json.loads(tokenizer)
+def _inside_words(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a `tokenizer.json` without what makes words of text: words come as they are."""
     steps = [one for one in steps_of(spec["pre_tokenizer"]) if one["type"] != "Metaspace"]
-    spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
-    spec.update(normalizer=None, post_processor=None, added_tokens=[])
-    return json.dumps(spec)
+    splits = {"type": "Sequence", "pretokenizers": steps} if steps else None
+    return {**spec, "pre_tokenizer": splits, "normalizer": None, "post_processor": None}
 
 
 def load_segmenter(folder: str | Path) -> Segmenter:
@@ -81,9 +74,46 @@ def load_segmenter(folder: str | Path) -> Segmenter:
     Raises:
         UserError: the folder is not one that this project wrote, or is damaged.
     """
-    folder = Path(folder)
-    description, pieces = read_description(folder), read_folder_pieces(folder)
-    method, of_words = description["method"], description["normalization"] is not None
-    if method == "greedy" and of_words:
-        return GreedySegmenter(pieces)
-    return HubSegmenter(folder, pieces, method, external=not of_words)
+    description = read_description(folder)
+    spec, tokens = read_tokens(folder)
+    of_words = description["normalization"] is not None
+    if of_words and description["method"] == "greedy":
+        return GreedySegmenter(tokens)
+    try:
+        return HubSegmenter(_inside_words(spec), WORD_START) if of_words else HubSegmenter(spec)
+    except Exception as error:  # the library raises bare exceptions of many kinds
+        raise UserError(
+            f"{Path(folder) / 'tokenizer.json'}: is damaged ({error}); build the vocabulary again"
+        ) from error
+
+
+def segmenter_of(source: Any) -> Segmenter:
+    """Return the segmenter of a tokenizer.
+
+    source: a path (folder, `tokenizer.json`, sentencepiece `.model`, list of pieces), a list of
+        pieces, what `train` or `load` returns, or a tokenizer of `transformers` or `tokenizers`.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    if isinstance(source, list | tuple):
+        return GreedySegmenter(listed_pieces(source, "tokenizer"))
+    if isinstance(frame := getattr(source, "frame", None), WordFrame):
+        return GreedySegmenter(source.pieces)
+    if path := path_of(source):
+        return _segmenter_at(Path(path))
+    tokenizer = source.tokenizer() if frame else tokenizer_of(source, "tokenizer")
+    return HubSegmenter(parsed(tokenizer, "tokenizer"))
+
+
+def _segmenter_at(path: Path) -> Segmenter:
+    require_tokenizer(path)
+    if is_own_folder(path):
+        return load_segmenter(path)
+    if kind_of(path) == "list":
+        return GreedySegmenter(listed_pieces(path, "tokenizer"))
+    is_model = kind_of(path) == "model"
+    tokenizer = (
+        tokenizer_of_model(path, "tokenizer")[0] if is_model else load_hub(path, "tokenizer")
+    )
+    return HubSegmenter(parsed(tokenizer, "tokenizer"))

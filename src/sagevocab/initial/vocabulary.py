@@ -13,7 +13,7 @@ from sagevocab.corpus.words import MAX_WORD_CHARS, WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import holds_hub_tokenizer
 from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
-from sagevocab.huggingface.folders import is_own_folder, read_description, read_folder_pieces
+from sagevocab.huggingface.folders import is_own_folder, read_description
 from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame, free_cuts
 from sagevocab.huggingface.pretrained import hub_parts, merges_of, read_hub
 from sagevocab.huggingface.sentencepiece import (
@@ -160,7 +160,6 @@ def _read_folder(
 ) -> InitialVocabulary:
     """Read a folder: of this library, with a list of pieces, or of Hugging Face."""
     if is_own_folder(folder):
-        read_folder_pieces(folder)  # refuses a damaged one
         description = read_description(folder)
         if description["normalization"] is None:
             return _read_hub(folder, words, specials)

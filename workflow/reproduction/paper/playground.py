@@ -7,7 +7,6 @@ merges, scores and sentencepiece's character map, nothing else.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab.corpus.text import read_lines
-from sagevocab.huggingface.folders import read_description, read_folder_pieces
+from sagevocab.huggingface.folders import read_description, read_tokens
 
 METHODS = {
     "greedy": "greedy longest match",
@@ -121,9 +120,9 @@ def _tokenizer(
     The replacements of its normalisation go into `maps`; its pieces go into `numbers`, which says
     where they stand among those of the language.
     """
-    description, pieces = read_description(folder), read_folder_pieces(folder)
+    description = read_description(folder)
+    spec, pieces = read_tokens(folder)
     method, rule = description["method"], description["normalization"]
-    spec = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
     if rule not in maps:
         steps = spec["normalizer"]["normalizers"]
         encoded = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
