@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from sagevocab import __version__
-from sagevocab.corpus.lines import BAD_TEXT, ENCODING_ERRORS, check_texts, lines_of
+from sagevocab.corpus.lines import BAD_TEXT, check_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.files import FULL_DISK, is_tokenizer
 from sagevocab.huggingface.detect import require_tokenizer
@@ -225,7 +225,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--language", default="und", metavar="CODE", help="language, for the model card")
     add("--name", default="Unnamed language", help="its name, for the model card")
     add("--force", action="store_true", help="replace a tokenizer in the output folder")
-    _add_encoding_errors(more)
+    _add_bad_text(more)
     loudness = more.add_mutually_exclusive_group()
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
@@ -238,7 +238,7 @@ def _add_encode(parser: argparse.ArgumentParser) -> None:
     text = "text; - or none: standard input"
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("--column", metavar="NAME", help=_COLUMN)
-    _add_encoding_errors(parser)
+    _add_bad_text(parser)
     add("--output", choices=("pieces", "ids"), default="pieces", help=_DEFAULT)
 
 
@@ -249,7 +249,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     add("--column", metavar="NAME", help=_COLUMN)
     add("--format", choices=FORMATS, default=FORMATS[0], help=_DEFAULT)
     _add_words(parser)
-    _add_encoding_errors(parser)
+    _add_bad_text(parser)
 
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
@@ -268,11 +268,9 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
     add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=longest)
 
 
-def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
-    text = f"refuse text that is not UTF-8, or read U+FFFD instead {_DEFAULT}"
+def _add_bad_text(parser: argparse._ActionsContainer) -> None:
+    text = "lines or rows that are not UTF-8 or hold a NUL: refuse, read U+FFFD, or leave out "
     add = parser.add_argument
-    add("--encoding-errors", choices=ENCODING_ERRORS, default=ENCODING_ERRORS[0], help=text)
-    text = "lines or rows with half a surrogate pair or a NUL: refuse, read U+FFFD, or leave out "
     add("--bad-text", choices=BAD_TEXT, default=BAD_TEXT[0], help=text + _DEFAULT)
 
 
@@ -367,7 +365,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.huggingface.load import load
 
-    lines = lines_of(files, arguments.encoding_errors, arguments.column, arguments.bad_text)
+    lines = lines_of(files, arguments.column, arguments.bad_text)
     encoder = load(arguments.tokenizer)
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")
@@ -384,7 +382,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
         require_tokenizer(Path(path))
     from sagevocab.evaluation.compare import compare, written
 
-    given = ("normalization", "max_word_chars", "encoding_errors", "column", "bad_text")
+    given = ("normalization", "max_word_chars", "column", "bad_text")
     frame = compare(
         arguments.tokenizers, files, **{name: getattr(arguments, name) for name in given}
     )
@@ -409,7 +407,7 @@ def _files(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:
         UserError: a file is missing or not to be read; standard input is named and closed.
     """
     files = [Path(name) for name in names]
-    check_texts(files, arguments.column, arguments.encoding_errors)
+    check_texts(files)
     if "-" in names and sys.stdin is None:
         raise UserError("standard input is closed; name a file, or open it")
     if "-" in names and sys.stdin.isatty():

@@ -33,10 +33,6 @@ class SettingError(UserError, ValueError):
         return SettingError(".".join(filter(None, (parent, self.key))), self.reason)
 
 
-class EncodingError(UserError):
-    """Text that is not UTF-8, which a reader may replace."""
-
-
 def tell(line: str) -> None:
     """Print a line to the terminal: in a rule, standard error is its log."""
     if sys.__stderr__ is not None:

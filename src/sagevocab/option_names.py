@@ -36,7 +36,7 @@ PARAMETERS = {
 # Parameters of `train` that are options of the same name, and those of the other functions.
 TRAIN_ARGUMENTS = (
     *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
-    *("encoding_errors", "bad_text", "language", "name", "output", "force"),
+    *("bad_text", "language", "name", "output", "force"),
     *("lossless", "special_tokens", "template", "model_max_length"),
 )
 _SAME = (*TRAIN_ARGUMENTS, "normalization", "max_word_chars", "text")

@@ -172,7 +172,6 @@ def train(
     vocabulary: Mapping[str, Any] | None = None,
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
-    encoding_errors: str = "strict",
     bad_text: str = "refuse",
     language: str = "und",
     name: str = "Unnamed language",
@@ -204,10 +203,8 @@ def train(
     sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
         `Word2VecSettings` and `VocabularyKeys` in `sagevocab.settings`.
     threads: cores; those at hand if left out. They change no byte of the outcome.
-    encoding_errors: `strict`, or `replace` to read what is not UTF-8 as U+FFFD.
-    bad_text: what to do with a line or row that holds half a surrogate pair or a NUL: `refuse`,
-        `replace` (by U+FFFD) or `skip`. The latter two hold for what is not UTF-8, too, and
-        encoding_errors `replace` means `replace` here.
+    bad_text: what to do with a line or row that is not UTF-8, or holds half a surrogate pair or a
+        NUL: `refuse`, `replace` (by U+FFFD) or `skip`.
     language, name: code and name of the language, for the model card.
     output, force: save the result there (see `SageVocabulary.save`).
     progress: True shows stages and remaining time on standard error, False nothing; or a function
@@ -218,7 +215,7 @@ def train(
     """
     with errors_in_parameters():
         sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
-        text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column, bad_text))
+        text = Text(describe_texts(texts), lines_of(texts, column, bad_text))
         sizes = vocab_size, initial_size
         settings = TrainSettings(
             initial=initial,

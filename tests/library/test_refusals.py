@@ -40,7 +40,7 @@ def train(**changes: Any) -> None:
 
 
 def read(texts: Any, column: str | None = None) -> None:
-    list(lines_of(texts, column=column))
+    list(lines_of(texts, column))
 
 
 def line_of(call: Callable[[], object]) -> str:
@@ -65,9 +65,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "latin.txt": b"caf\xe9\n",
         "latin.csv": b"text,b\ncaf\xe9,1\n",
         "quoted.tsv": b'text\n"All" is quoted\n',
-        "archive": b"PK\x03\x04",
-        "page": b"%PDF-1.7",
-        "plain.gz": b"plain text",
+        "archive": b"PK\x03\x04\0\0",
         "twice.list": b"a\nb\na\n",
         "gap.list": b"a\n\nb\n",
         "empty.list": b"",
@@ -114,9 +112,9 @@ ARGUMENTS = [
     ("special_tokens", "list", {"special_tokens": 5}),
     ("vocab_size", "256 bytes", {"lossless": True, "vocab_size": 200}),
     ("language", "code", {"language": 3}),
-    ("encoding_errors", "choose", {"encoding_errors": "ignore"}),
+    ("bad_text", "choose", {"bad_text": "ignore"}),
     ("texts", "give a file", {"texts": 16_000, "vocab_size": "corpus.txt"}),
-    ("wikitext", "datasets.load_dataset", {"texts": "wikitext"}),
+    ("wikitext", "check the path", {"texts": "wikitext"}),
     ("mine.json", "is a tokenizer", {"texts": "mine.json"}),
 ]
 
@@ -134,34 +132,30 @@ TEXTS = [
     ("texts", "give a file", None),
     ("texts", "a list of lines", b"some text"),
     ("texts, item 1", "give text", [b"some text"]),
-    ("texts", "texts['text']", {"text": ["a"]}),
+    ("texts", "one data set", {"text": ["a"]}),
     ("texts, item 2", "give text", ["c", 3]),
-    ("texts", "item 2 is the file b", ["a line", Path("b")]),
-    ("texts", "item 1 is the file a.txt", ["a.txt", "a line"]),
+    ("texts, item 2", "PosixPath", ["a line", Path("b")]),
     ("none.txt", "check the path", ["a.txt", "none.txt"]),
     ("none.txt", "check the path", ["none.txt", "a.txt"]),
-    ("texts", "a list of lines", "Some text.\nMore of it."),
-    ("texts", "a list of lines", "word " * 2000),
-    ("owner/words", "load_dataset('owner/words'", "owner/words"),
-    ("owner/words", "hf download owner/words", Path("owner/words")),
+    ("Some text.", "as a list", "Some text.\nMore of it."),
+    ("word word", "as a list", "word " * 2000),
+    ("owner/words", "a data set of the hub", "owner/words"),
     (".", "./*.txt", "."),
-    ("/dev/null", "standard", "/dev/null"),
-    ("latin.txt", "encoding_errors='replace'", "latin.txt"),
-    ("archive", "unpack it", "archive"),
-    ("page", "extract its text", "page"),
-    ("plain.gz", "rename or compress it", "plain.gz"),
+    ("latin.txt, line 1", "bad_text", "latin.txt"),
+    ("archive, line 1", "bad_text", "archive"),
 ]
 COLUMNS = [
-    ("a.jsonl", "column='text'", "a.jsonl", None),
-    ("a.txt", "not a table", ["a.txt", "a.jsonl"], "text"),
+    ("a.jsonl", "set column", "a.jsonl", None),
+    ("a.txt:1", "not JSON", ["a.txt", "a.jsonl"], "text"),
     ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
-    ("a.jsonl", "row 2: holds half a surrogate pair", "a.jsonl", "text"),
+    ("a.jsonl", "row 2: holds what is not UTF-8", "a.jsonl", "text"),
     ("nul.jsonl", "row 1: holds a NUL", "nul.jsonl", "text"),
     ("short.jsonl, row 2", "no column 'text'", "short.jsonl", "text"),
-    ("list.json", "jq -c '.[]' list.json > list.jsonl", "list.json", "text"),
+    ("list.json:1", "not a JSON object", "list.json", "text"),
+    ("list.json:1", "not a JSON object", "list.json", None),
     ("quoted.tsv:2", ";", "quoted.tsv", "text"),
-    ("latin.csv:2", "encoding_errors='replace'", "latin.csv", "text"),
+    ("latin.csv, row 1", "bad_text", "latin.csv", "text"),
     ("column", "no columns", ["c", "b"], "text"),
 ]
 

@@ -61,14 +61,13 @@ def compare(
     column: str | None = None,
     normalization: str = "nmt_nfkc",
     max_word_chars: int = 256,
-    encoding_errors: str = "strict",
     bad_text: str = "refuse",
 ) -> Comparison:
     """Measure tokenizers on the same text.
 
     tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
     pieces (files or Python lists), what `train` and `load` return, tokenizers of `transformers` or
-    `tokenizers`. texts, column, encoding_errors, bad_text: as in `train`. The text is normalised
+    `tokenizers`. texts, column, bad_text: as in `train`. The text is normalised
     and split into words once for all. Letters of bytes count as the text that they stand for.
 
     Raises:
@@ -77,7 +76,7 @@ def compare(
     with errors_in_parameters():
         _check_order(tokenizers, texts)
         WordSettings(normalization, max_word_chars)  # which refuses what these cannot be
-        lines = lines_of(texts, encoding_errors, column, bad_text)
+        lines = lines_of(texts, column, bad_text)
         loaded = list(map(segmenter_of, tokenizers))
         corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
         corpus.require_words(describe_texts(texts))

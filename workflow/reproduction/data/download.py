@@ -27,7 +27,7 @@ import urllib3
 
 from reproduction.resuming import turn
 from sagevocab import __version__
-from sagevocab.corpus.compression import DAMAGE, open_bytes
+from sagevocab.corpus.text import DAMAGE, open_bytes
 from sagevocab.errors import UserError, tell
 from sagevocab.files import atomic_path
 

@@ -19,7 +19,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes
 
 from reproduction.data.corpus import UNSPACED, word_set
-from sagevocab.corpus.compression import DAMAGE, damaged, open_bytes
+from sagevocab.corpus.text import DAMAGE, damaged, open_bytes
 from sagevocab.errors import UserError
 
 # --- XML
