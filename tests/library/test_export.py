@@ -22,8 +22,8 @@ from sagevocab.huggingface.export import (
     export_unigram,
 )
 from sagevocab.huggingface.folders import read_description
-from sagevocab.huggingface.load import convert
-from sagevocab.huggingface.segmenter import load_segmenter, segmenter_of
+from sagevocab.huggingface.load import convert, segmenter_of
+from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.pieces import read_pieces
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]

@@ -16,7 +16,7 @@ from sagevocab.errors import UserError
 from sagevocab.evaluation.measures import measure
 from sagevocab.files import is_tokenizer
 from sagevocab.huggingface.detect import name_of
-from sagevocab.huggingface.segmenter import segmenter_of
+from sagevocab.huggingface.load import segmenter_of
 from sagevocab.option_names import errors_in_parameters
 from sagevocab.segmentation.counts import count_corpus
 from sagevocab.segmentation.segmenter import Segmenter

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder, path_text
-from sagevocab.huggingface.detect import kind_of, require_tokenizer
+from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
 from sagevocab.huggingface.encoder import Encoder
 from sagevocab.huggingface.export import (
     Card,
@@ -15,13 +16,16 @@ from sagevocab.huggingface.export import (
     disk_errors,
     export_greedy,
 )
+from sagevocab.huggingface.folders import is_own_folder
 from sagevocab.huggingface.pipelines import WordFrame
-from sagevocab.huggingface.pretrained import load_hub
+from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of
+from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
 from sagevocab.huggingface.sentencepiece import (
     export_model,
     tokenizer_of_model,
 )
 from sagevocab.pieces import listed_pieces
+from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 from sagevocab.settings import WordSettings
 
 # --- use
@@ -47,6 +51,38 @@ def load(path: str | Path) -> Encoder:
         return Encoder(tokenizer_of_model(path, "tokenizer")[0], path)
     frame = WordFrame(WordSettings())
     return Encoder(frame.tokenizer(listed_pieces(path, "tokenizer")), path)
+
+
+def segmenter_of(source: Any) -> Segmenter:
+    """Return the segmenter of a tokenizer.
+
+    source: a path (folder, `tokenizer.json`, sentencepiece `.model`, list of pieces), a list of
+        pieces, what `train` or `load` returns, or a tokenizer of `transformers` or `tokenizers`.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    if isinstance(source, list | tuple):
+        return GreedySegmenter(listed_pieces(source, "tokenizer"))
+    if isinstance(frame := getattr(source, "frame", None), WordFrame):
+        return GreedySegmenter(source.pieces)
+    if path := path_of(source):
+        return _segmenter_at(Path(path))
+    tokenizer = source.tokenizer() if frame else tokenizer_of(source, "tokenizer")
+    return HubSegmenter(parsed(tokenizer, "tokenizer"))
+
+
+def _segmenter_at(path: Path) -> Segmenter:
+    require_tokenizer(path)
+    if is_own_folder(path):
+        return load_segmenter(path)
+    if kind_of(path) == "list":
+        return GreedySegmenter(listed_pieces(path, "tokenizer"))
+    is_model = kind_of(path) == "model"
+    tokenizer = (
+        tokenizer_of_model(path, "tokenizer")[0] if is_model else load_hub(path, "tokenizer")
+    )
+    return HubSegmenter(parsed(tokenizer, "tokenizer"))
 
 
 # --- export

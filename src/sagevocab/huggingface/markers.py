@@ -110,6 +110,13 @@ def steps_of(part: dict[str, Any] | None) -> list[dict[str, Any]]:
     return [part] if inner is None else [step for each in inner for step in steps_of(each)]
 
 
+def unknown_of(model: Mapping[str, Any]) -> str | None:
+    """Return a parsed model's own unknown token, if it has one."""
+    if model["type"] != "Unigram":
+        return model.get("unk_token")
+    return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
+
+
 # --- pieces to read
 
 

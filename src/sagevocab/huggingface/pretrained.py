@@ -15,7 +15,7 @@ from tokenizers import Tokenizer, pre_tokenizers
 from sagevocab.corpus.words import MAX_WORD_CHARS
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import tokenizer_json
-from sagevocab.huggingface.markers import Prefixed, steps_of, writes_bytes
+from sagevocab.huggingface.markers import Prefixed, steps_of, unknown_of, writes_bytes
 from sagevocab.huggingface.pipelines import ENDS, HubFrame
 from sagevocab.huggingface.special_tokens import SPELLINGS, UNKNOWN, by_role, roles_of
 from sagevocab.pieces import WORD_START, tokens_by_id
@@ -208,13 +208,6 @@ def _check_pieces(pieces: Sequence[str], key: str) -> None:
         raise UserError(f"{key}: this tokenizer has no pieces, or an empty one; give another")
     if len(set(pieces)) < len(pieces) or any("\n" in piece for piece in pieces):
         raise UserError(f"{key}: this tokenizer has noncharacters in its pieces; give another")
-
-
-def unknown_of(model: Mapping[str, Any]) -> str | None:
-    """Return a parsed model's own unknown token, if it has one."""
-    if model["type"] != "Unigram":
-        return model.get("unk_token")
-    return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
 
 
 # --- tokens that are no pieces

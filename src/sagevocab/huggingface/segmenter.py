@@ -1,4 +1,4 @@
-"""Segmenters of tokenizers: greedy, or as a tokenizer of Hugging Face segments by itself."""
+"""Segmenters of folders: greedy, or as the tokenizer of Hugging Face in them segments."""
 
 from __future__ import annotations
 
@@ -12,13 +12,9 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
-from sagevocab.huggingface.folders import is_own_folder, read_description, read_tokens
-from sagevocab.huggingface.markers import readable_pieces, steps_of
-from sagevocab.huggingface.pipelines import WordFrame
-from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of, unknown_of
-from sagevocab.huggingface.sentencepiece import tokenizer_of_model
-from sagevocab.pieces import WORD_START, encode_batch, listed_pieces
+from sagevocab.huggingface.folders import read_description, read_tokens
+from sagevocab.huggingface.markers import readable_pieces, steps_of, unknown_of
+from sagevocab.pieces import WORD_START, encode_batch
 from sagevocab.segmentation.decoder import UNCOVERED
 from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 
@@ -85,35 +81,3 @@ def load_segmenter(folder: str | Path) -> Segmenter:
         raise UserError(
             f"{Path(folder) / 'tokenizer.json'}: is damaged ({error}); build the vocabulary again"
         ) from error
-
-
-def segmenter_of(source: Any) -> Segmenter:
-    """Return the segmenter of a tokenizer.
-
-    source: a path (folder, `tokenizer.json`, sentencepiece `.model`, list of pieces), a list of
-        pieces, what `train` or `load` returns, or a tokenizer of `transformers` or `tokenizers`.
-
-    Raises:
-        UserError: it is none of these.
-    """
-    if isinstance(source, list | tuple):
-        return GreedySegmenter(listed_pieces(source, "tokenizer"))
-    if isinstance(frame := getattr(source, "frame", None), WordFrame):
-        return GreedySegmenter(source.pieces)
-    if path := path_of(source):
-        return _segmenter_at(Path(path))
-    tokenizer = source.tokenizer() if frame else tokenizer_of(source, "tokenizer")
-    return HubSegmenter(parsed(tokenizer, "tokenizer"))
-
-
-def _segmenter_at(path: Path) -> Segmenter:
-    require_tokenizer(path)
-    if is_own_folder(path):
-        return load_segmenter(path)
-    if kind_of(path) == "list":
-        return GreedySegmenter(listed_pieces(path, "tokenizer"))
-    is_model = kind_of(path) == "model"
-    tokenizer = (
-        tokenizer_of_model(path, "tokenizer")[0] if is_model else load_hub(path, "tokenizer")
-    )
-    return HubSegmenter(parsed(tokenizer, "tokenizer"))
