@@ -21,9 +21,12 @@ from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
 from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.table import markdown_table
+from reproduction.paper.two_runs import two_runs_markdown
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"
+RERUNS = REFERENCE / "reruns"
+CLAIMS = REFERENCE / "intrinsic/frames/claims.parquet"
 PAGES = ("README.md", "docs/results.md", "results/reference/reruns/README.md")
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
@@ -255,16 +258,16 @@ def vectors() -> list[str]:
 
 def halves() -> list[str]:
     """Return the claims of two halves of the text."""
-    return _committed("reruns/table_halves.md")
+    return _two_runs({f"half {n}": RERUNS / f"claims-half-{n}.parquet" for n in (1, 2)})
 
 
 def trainers() -> list[str]:
     """Return the claims with two trainers of Word2Vec."""
-    return _committed("reruns/table_trainers.md")
+    return _two_runs({"blocks": CLAIMS, "gensim": RERUNS / "claims-gensim.parquet"})
 
 
-def _committed(table: str) -> list[str]:
-    return (REFERENCE / table).read_text(encoding="utf-8").splitlines()
+def _two_runs(runs: dict[str, Path]) -> list[str]:
+    return two_runs_markdown(runs, CLAIMS, ROOT / "workflow/resources/paper_values.yaml")
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {

@@ -12,21 +12,16 @@ from reproduction.paper.control_pieces import pieces_differ
 from reproduction.paper.control_vectors import explanation, read_sums
 from reproduction.paper.reference_tables import write_reference_tables
 from reproduction.paper.released_program import table_released_program
-from reproduction.paper.two_runs import move, pair_claims, seed_limit, two_runs_markdown
+from reproduction.paper.two_runs import compare, move_of, seed_limit
 
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results/reference"
-VALUES = ROOT / "workflow/resources/paper_values.yaml"
 
 
 def test_every_table_is_computed_again_from_what_is_committed(tmp_path: Path) -> None:
-    write_reference_tables(REFERENCE, VALUES, tmp_path)
+    write_reference_tables(REFERENCE, tmp_path)
     written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("table_*"))
-    committed = [
-        path.relative_to(REFERENCE)
-        for folder in ("controls", "reruns")
-        for path in (REFERENCE / folder).rglob("table_*")
-    ]
+    committed = [path.relative_to(REFERENCE) for path in (REFERENCE / "controls").rglob("table_*")]
     assert written == sorted(committed)
     for name in written:
         if name.suffix == ".md":
@@ -167,27 +162,24 @@ def test_a_move_is_given_in_what_another_seed_moves_it_by(seeds, limit) -> None:
     reference = claims_of({"a": 1.0})["a", "en", "sage"]
     (first,) = claims_of({"a": 1.0}, seeds=seeds).values()
     (second,) = claims_of({"a": 1.1}).values()
-    assert move(first, second, reference) == pytest.approx(0.1 / limit, rel=1e-3)
+    assert move_of(first, second, reference) == pytest.approx(0.1 / limit, rel=1e-3)
 
 
 def test_without_a_spread_of_seeds_nothing_is_said_of_a_move() -> None:
     assert seed_limit([1.0, 1.0], averaged=1) is None
     assert seed_limit([1.0], averaged=1) is None
     (first,) = claims_of({"a": 1.0}).values()
-    assert move(first, first, None) is None
+    assert move_of(first, first, None) is None
 
 
-def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown() -> None:
+def test_what_both_runs_measure_is_compared() -> None:
     first, second = claims_of({"a": 1.0, "b": 1.0}), claims_of({"a": 1.1, "b": 3.0})
     second["b", "en", "sage"]["verdict"] = "not reproduced"
     for run in (first, second):
         run |= claims_of({"clock": 9.0}, timing="clock")
         run |= claims_of({"none": 9.0}, verdict="not measurable here")
-    pairs = pair_claims(first, second, first)
-    assert [pair.first["id"] for pair in pairs] == ["a", "b"]
-    text = two_runs_markdown(pairs, ["one", "other"], {"a": "tokens"})
-    assert "- SaGe: 1 of 2 statements have the same verdict" in text
-    assert "of 2 values, 1 move further" in text
-    assert "| another verdict | text |  | one | other | move |" in text
-    assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 4.0 |" in text
-    assert "| tokens | en | SaGe | 1 ✓ | 1.1 ✓ | 0.2 |" in text
+    pairs = compare(first, second, first)
+    assert pairs["id"].tolist() == ["`a`", "`b`"]
+    assert pairs["same"].tolist() == [True, False]
+    assert pairs["second"].tolist() == ["1.1 ✓", "3 ✗"]
+    assert pairs["move"].round(1).tolist() == [0.2, 4.0]

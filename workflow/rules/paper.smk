@@ -5,7 +5,7 @@
 # In:    measurements, scores; workflow/resources/paper_values.yaml
 # Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers) and .md
 #        claims.parquet, claims.json, claims.md; findings.md; report.html, self-contained;
-#        results/reference/{intrinsic,lm}/, and the tables of results/reference/{controls,reruns}/
+#        results/reference/{intrinsic,lm}/, and the tables of results/reference/controls/
 # Steps: draw; judge every claim for each SaGe tokenizer and language; write what was found as an
 #        article; lay all of it out as one page; copy what is small, with the manifest, for others to
 #        compare their own run with
@@ -249,8 +249,8 @@ rule build_reference:
         "../scripts/build_reference.py"
 
 
-# Folders of committed answers that no run of the workflow makes: of other sizes, texts and trainers.
-CONTROLS, RERUNS = "results/reference/controls", "results/reference/reruns"
+# The folder of committed answers that no run of the workflow makes: of other sizes and models.
+CONTROLS = "results/reference/controls"
 CONTROL_TABLES = [
     *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ")),
     *(f"{CONTROLS}/{models}/table_causal" for models in ("causal", "causal_large")),
@@ -260,24 +260,17 @@ CONTROL_TABLES = [
 
 
 rule reference_tables:
-    """Tables over results/reference/{controls,reruns} from what is committed there: pieces in common
-    at other sizes, models and vectors of controls, the authors' program, claims of other runs. No
-    part of `all`.
+    """Tables over results/reference/controls from what is committed there: pieces in common at other
+    sizes, models and vectors of controls, the authors' program. No part of `all`.
     """
     input:
         ignore_dates_of_scripts,
         answers=sorted(
-            str(path)
-            for folder in (CONTROLS, RERUNS)
-            for ending in ("*.parquet", "*.json")
-            for path in Path(folder).rglob(ending)
+            str(path) for ending in ("*.parquet", "*.json") for path in Path(CONTROLS).rglob(ending)
         ),
         prunings=[f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")],
-        claims="results/reference/intrinsic/frames/claims.parquet",
-        paper=resource("paper_values.yaml"),
     output:
         [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],
-        [f"{RERUNS}/table_{name}.md" for name in ("halves", "trainers")],
     log:
         result("logs/reference_tables.log"),
     localrule: True

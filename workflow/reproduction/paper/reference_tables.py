@@ -1,6 +1,6 @@
-"""Tables over results/reference/{controls,reruns}, from the answers that are committed there.
+"""Tables over results/reference/controls, from the answers that are committed there.
 
-docs/appendix/statistics.md has the rules, the README of each folder how its runs were made.
+docs/appendix/statistics.md has the rules, the README of the folder how its runs were made.
 """
 
 from __future__ import annotations
@@ -12,30 +12,15 @@ from reproduction.paper.control_causal import FAMILIES, read_models, table_causa
 from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
 from reproduction.paper.control_vectors import table_vectors
 from reproduction.paper.released_program import table_released_program
-from reproduction.paper.statements import read_headlines
 from reproduction.paper.table import Table, write_csv
-from reproduction.paper.two_runs import pair_claims, read_counted_claims, two_runs_markdown
 from sagevocab.files import read_json, write_text
 
-_CLAIMS = "intrinsic/frames/claims.parquet"
-# Table -> name and claims of the runs that it compares.
-_RUNS = {
-    "table_halves": {
-        "half 1": "reruns/claims-half-1.parquet",
-        "half 2": "reruns/claims-half-2.parquet",
-    },
-    "table_trainers": {"blocks": _CLAIMS, "gensim": "reruns/claims-gensim.parquet"},
-}
 
-
-def write_reference_tables(reference: Path, values: Path | str, output: Path) -> None:
-    """Write every table at the same place below `output` as in `reference`.
-
-    Those of controls are written as csv and Markdown, those of reruns as Markdown.
+def write_reference_tables(reference: Path, output: Path) -> None:
+    """Write every table as csv and Markdown, at the same place below `output` as in `reference`.
 
     Args:
         reference: results/reference.
-        values: `paper_values.yaml`.
         output: results/reference, or a copy's folder.
 
     Raises:
@@ -45,13 +30,6 @@ def write_reference_tables(reference: Path, values: Path | str, output: Path) ->
         path = output / "controls" / place
         write_csv(path.with_suffix(".csv"), table.data)
         write_text(path.with_suffix(".md"), table.markdown())
-    counted = read_counted_claims(reference / _CLAIMS, values)
-    headlines = read_headlines(values)
-    for name, runs in _RUNS.items():
-        compared = [read_counted_claims(reference / path, values) for path in runs.values()]
-        pairs = pair_claims(*compared, counted)
-        page = two_runs_markdown(pairs, list(runs), headlines)
-        write_text(output / f"reruns/{name}.md", page)
 
 
 def control_tables(controls: Path, prunings: Path) -> Iterator[tuple[str, Table]]:

@@ -9,12 +9,12 @@ Student's t of n - 1 degrees of freedom.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from reproduction.paper.claims_frame import read_records
@@ -30,37 +30,27 @@ Claims = Mapping[tuple[str, str | None, str], Record]  # by id, language and tok
 _CASES = 0.95
 
 
-@dataclass(frozen=True)
-class Pair:
-    """A statement on one language and version of SaGe in two runs.
+def two_runs_markdown(
+    runs: Mapping[str, Path | str], reference: Path | str, values: Path | str
+) -> list[str]:
+    """Return lines of Markdown: verdicts and moves counted, and the statements that differ.
 
-    move: how far the value moves, in units of what another seed moves it at most in 19 of 20 cases;
-    None where there are no seeds to tell, or no numbers.
-    """
-
-    first: Record
-    second: Record
-    move: float | None
-
-    @property
-    def version(self) -> str:
-        """The label of the version of SaGe."""
-        return SAGE[self.first["tokenizer"]]
-
-    @property
-    def has_one_verdict(self) -> bool:
-        """Whether both runs give the same verdict."""
-        return self.first["verdict"] == self.second["verdict"]
-
-
-def read_counted_claims(claims: Path | str, values: Path | str) -> Claims:
-    """Read the claims on the versions of SaGe that the findings count.
-
-    claims: `claims.parquet`. values: `paper_values.yaml`.
+    runs: name -> `claims.parquet`, of which the second is of one seed. reference: of several seeds.
+    values: `paper_values.yaml`.
 
     Raises:
         UserError: a file is missing or damaged.
     """
+    first, second, seeds = (_counted(path, values) for path in (*runs.values(), reference))
+    pairs = compare(first, second, seeds)
+    changed = pairs[~pairs["same"]].drop(columns="same")
+    changed["move"] = [NOTHING if pd.isna(move) else f"{move:.1f}" for move in changed["move"]]
+    table = markdown_table(["another verdict", "text", "", *runs, "move"], changed.values.tolist())
+    return [*_counts(pairs), "", *table]
+
+
+def _counted(claims: Path | str, values: Path | str) -> Claims:
+    """Read the claims on the versions of SaGe that the findings count."""
     return {
         (record["id"], record["language"], record["tokenizer"]): record
         for record in read_records(claims, values, SAGE)
@@ -68,37 +58,46 @@ def read_counted_claims(claims: Path | str, values: Path | str) -> Claims:
     }
 
 
-def pair_claims(first: Claims, second: Claims, reference: Claims) -> list[Pair]:
-    """Return what both runs measure, and by no clock.
+def compare(first: Claims, second: Claims, reference: Claims) -> pd.DataFrame:
+    """Return a row a statement that both runs measure, and by no clock.
 
-    first: of one seed or several; second: of one seed. reference: of several seeds.
+    Columns: id, language, version (of SaGe), first and second as shown, same (whether both have one
+    verdict) and move (see `move_of`). first, reference: of one seed or several; second: of one.
     """
-    return [
-        Pair(record, second[key], move(record, second[key], reference.get(key)))
+    rows = [
+        {
+            "id": f"`{record['id']}`",
+            "language": record["language"],
+            "version": SAGE[record["tokenizer"]],
+            "first": _show(record),
+            "second": _show(second[key]),
+            "same": record["verdict"] == second[key]["verdict"],
+            "move": move_of(record, second[key], reference.get(key)),
+        }
         for key, record in first.items()
         if key in second and _is_measured(record) and _is_measured(second[key])
     ]
+    return pd.DataFrame(rows)
 
 
 def _is_measured(record: Record) -> bool:
     return record["verdict"] != NOT_MEASURABLE and not record["timing"]
 
 
-def move(first: Record, second: Record, reference: Record | None) -> float | None:
-    """Return how far a value moves, in units of `seed_limit`; None where there is no such unit.
+def _show(record: Record) -> str:
+    return f"{show_measured(record)} {SIGNS[record['verdict']]}"
 
-    first: of one seed or several; second: of one seed. reference: of several seeds.
-    """
-    if reference is None:
-        return None
+
+def move_of(first: Record, second: Record, reference: Record | None) -> float | None:
+    """Return how far a value moves, in units of `seed_limit`; None where there is no such unit."""
     averaged = len(_numbers_of_seeds(first)) or 1
-    limit = seed_limit(_numbers_of_seeds(reference), averaged)
+    limit = seed_limit(_numbers_of_seeds(reference or {}), averaged)
     return None if limit is None else abs(second["value"] - first["value"]) / limit
 
 
 def _numbers_of_seeds(record: Record) -> list[float]:
     """Return what single seeds give; nothing if only one was run, or for words."""
-    return [value for value in record["seeds"] if isinstance(value, int | float)]
+    return [value for value in record.get("seeds", ()) if isinstance(value, int | float)]
 
 
 def seed_limit(seeds: Sequence[float], averaged: int) -> float | None:
@@ -112,63 +111,16 @@ def seed_limit(seeds: Sequence[float], averaged: int) -> float | None:
     return student * math.sqrt(1 + 1 / averaged) * deviation
 
 
-def two_runs_markdown(
-    pairs: Sequence[Pair], names: Sequence[str], headlines: Mapping[str, str]
-) -> str:
-    """Return the comparison in Markdown: counts, other verdicts, main statements by their move.
-
-    names: of the two runs. headlines: what tables call the main statements, by id.
-    """
-    counts = [*_count_verdicts(pairs), *_count_moves(pairs)]
-    changed = [(f"`{pair.first['id']}`", pair) for pair in pairs if not pair.has_one_verdict]
-    main = [(headlines[pair.first["id"]], pair) for pair in pairs if pair.first["id"] in headlines]
-    main.sort(key=lambda named: -(named[1].move or 0))
-    parts = [
-        counts,
-        _table("another verdict", names, changed),
-        _table("main statement", names, main),
+def _counts(pairs: pd.DataFrame) -> list[str]:
+    versions = pairs.groupby("version")
+    of_verdicts = [
+        f"- {version}: {rows['same'].sum()} of {len(rows)} statements have the same verdict in "
+        "both runs."
+        for version, rows in versions
     ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
-
-
-def _by_version(pairs: Sequence[Pair]) -> Iterator[tuple[str, list[Pair]]]:
-    for label in SAGE.values():
-        if of_version := [pair for pair in pairs if pair.version == label]:
-            yield label, of_version
-
-
-def _count_verdicts(pairs: Sequence[Pair]) -> Iterator[str]:
-    for label, of_version in _by_version(pairs):
-        same = sum(pair.has_one_verdict for pair in of_version)
-        yield (
-            f"- {label}: {same} of {len(of_version)} statements have the same verdict in both runs."
-        )
-
-
-def _count_moves(pairs: Sequence[Pair]) -> Iterator[str]:
-    for label, of_version in _by_version([pair for pair in pairs if pair.move is not None]):
-        moves = [pair.move for pair in of_version]
-        yield (
-            f"- {label}: of {len(moves)} values, {sum(size > 1 for size in moves)} move further "
-            "than by another seed in 19 of 20 cases; the median moves "
-            f"{np.median(moves):.2f} of that."
-        )
-
-
-def _table(title: str, names: Sequence[str], named: Sequence[tuple[str, Pair]]) -> list[str]:
-    rows = [
-        [
-            name,
-            pair.first["language"],
-            pair.version,
-            _show(pair.first),
-            _show(pair.second),
-            NOTHING if pair.move is None else f"{pair.move:.1f}",
-        ]
-        for name, pair in named
+    of_moves = [
+        f"- {version}: of {len(moves)} values, {(moves > 1).sum()} move further than by another "
+        f"seed in 19 of 20 cases; the median moves {moves.median():.2f} of that."
+        for version, moves in ((version, rows["move"].dropna()) for version, rows in versions)
     ]
-    return markdown_table([title, "text", "", *names, "move"], rows)
-
-
-def _show(record: Record) -> str:
-    return f"{show_measured(record)} {SIGNS[record['verdict']]}"
+    return [*of_verdicts, *of_moves]
