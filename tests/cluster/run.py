@@ -212,8 +212,9 @@ def _joined(wildcards: str) -> str:
 
 def _planned() -> int:
     """Return how many jobs of the rules of VICTIMS Snakemake has planned; 0 before it says so."""
-    counts = dict(re.findall(r"^(\w+) +(\d+)$", LOG.read_text(), re.M))
-    return sum(int(count) for rule, count in counts.items() if rule.startswith(VICTIMS))
+    plan = re.search(r"^\d+ jobs: [^.]*", LOG.read_text(), re.M)
+    counts = re.findall(r"(\d+) (\w+)", plan[0]) if plan else []
+    return sum(int(count) for count, rule in counts if rule.startswith(VICTIMS))
 
 
 def _report(folder: Path, seconds: float) -> None:

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 PROGRAM = Path(__file__).parents[1] / "cluster/run.py"
-STATS = "job count\n--- ---\nbuild_sage      4\ntrain_bpe      9\ntrain_embeddings     4\n"
+PLAN = "17 jobs: 4 build_sage, 9 train_bpe,\n4 train_embeddings. About 0.1 core hours.\n"
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location("test_cluster_program", PROGRAM)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    (tmp_path / "log").write_text(STATS)
+    (tmp_path / "log").write_text(PLAN)
     monkeypatch.setattr(module, "LOG", tmp_path / "log")
     monkeypatch.setattr(module, "CONTROLLER_AWAY", 0)
     return module
@@ -66,6 +66,10 @@ class FastCluster:
 
     def start_controller(self) -> None:
         pass
+
+
+def test_the_victims_of_a_plan_are_counted(program: ModuleType) -> None:
+    assert program._planned() == 8
 
 
 @pytest.mark.parametrize("seed", range(8))
