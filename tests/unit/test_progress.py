@@ -116,7 +116,7 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
 
 def test_what_packages_ship_is_no_download() -> None:
     demo = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
-    every = {"retrieve_corpus": 2, "retrieve_domain": 3}
+    every = {"retrieve_source": 5}
     assert costs_of(run_of(**demo), every).downloads == 0
     assert costs_of(run_of(), every).downloads > 1e9
 

@@ -176,13 +176,14 @@ def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
 
 
 def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
+    english = ("language_settings", "en")
     sample = {"lines": 755_000, "language": "en"}
-    assert dump_sample(paper, "en") == sample
-    assert dump_sample(paper, "tr") is None
+    assert dump_sample(paper, *english) == sample
+    assert dump_sample(paper, "language_settings", "tr") is None
     dump = {"dataset": "enwiki-20220801"}
-    assert dump_sample(run_of(language_settings={"en": {"source": dump}}), "en") == sample
+    assert dump_sample(run_of(language_settings={"en": {"source": dump}}), *english) == sample
     package = {"package": "gensim:x", "format": "mediawiki"}
-    assert dump_sample(run_of(language_settings={"en": {"source": package}}), "en") is None
+    assert dump_sample(run_of(language_settings={"en": {"source": package}}), *english) is None
 
 
 def test_sources_are_listed_with_what_is_there(tmp_path, monkeypatch) -> None:

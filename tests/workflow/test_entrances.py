@@ -235,7 +235,7 @@ def test_a_job_that_slurm_refuses_is_shown_with_the_reason(tiny, tmp_path) -> No
     )
     output = run.stdout + run.stderr
     assert run.returncode != 0 and "sbatch failed. The error message was 'invalid part" in output
-    assert "Error in rule retrieve_domain" not in output  # it ran where Snakemake does
+    assert "Error in rule retrieve_source" not in output  # it ran where Snakemake does
 
 
 class Resources(dict):

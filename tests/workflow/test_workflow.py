@@ -226,7 +226,7 @@ def test_names_and_licences_train_nothing(finished) -> None:
     (finished.checkout / "named.yaml").write_text(yaml.safe_dump(config))
     rules = planned(finished("-n", "all", extra=("named.yaml",)))
     assert {"write_cards", "figure_fertility_quora", "build_report"} <= rules
-    assert not rules & {*TRAINED, "retrieve_domain", "extract_corpus", "count_pieces_compared"}
+    assert not rules & {*TRAINED, "retrieve_source", "extract_corpus", "count_pieces_compared"}
 
 
 def test_another_language_and_an_own_reading_share_what_is_there(finished) -> None:

@@ -88,11 +88,10 @@ def costs_of(run: Run, jobs: Mapping[str, int]) -> Costs:
     """
     seconds, gpu = core_seconds(run), gpu_hours(run)
     on_cores = {rule: count for rule, count in jobs.items() if rule not in gpu}
-    retrieved = {"retrieve_corpus", "retrieve_domain", "retrieve_task"} & jobs.keys()
     return Costs(
         core_hours=sum(n * seconds.get(rule, START_SECONDS) for rule, n in on_cores.items()) / 3600,
         gpu_hours=sum(count * gpu.get(rule, 0.0) for rule, count in jobs.items()),
-        downloads=_downloads(run) if retrieved else 0,
+        downloads=_downloads(run) if "retrieve_source" in jobs else 0,
     )
 
 

@@ -23,13 +23,18 @@ def retrieved_files(run: Run) -> list[str]:
     return [file for source, file in retrievals(run) if source.kind != "path"]
 
 
-def dump_sample(run: Run, language: str) -> Stanza | None:
-    """Return how many lines to draw from what is downloaded, and how; None for all of it."""
-    stanza, source = run.language(language), run.source("language_settings", language)
+def dump_sample(run: Run, section: str, name: str, split: str | None = None) -> Stanza | None:
+    """Return how many lines to draw from what is downloaded, and how; None for all of it.
+
+    section, name, split: of the source, as `run.source` takes them.
+    """
+    if section != "language_settings":
+        return None
+    stanza, source = run.language(name), run.source(section, name, split)
     is_drawn = isinstance(source, Hub) or (isinstance(source, Download) and source.index)
     if stanza.lines is None or not is_drawn:
         return None
-    return {"lines": stanza.lines + stanza.heldout_lines, "language": language}
+    return {"lines": stanza.lines + stanza.heldout_lines, "language": name}
 
 
 def sources_table(run: Run) -> list[str]:

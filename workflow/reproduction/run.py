@@ -36,7 +36,7 @@ Stanza = dict[str, Any]
 
 # Section of the configuration -> folder of what is retrieved of its sources. Lists of morphemes,
 # which stand under languages there, have another name here.
-RETRIEVED = {
+_RETRIEVED = {
     "language_settings": "corpora",
     "domain_settings": "domains",
     "task_settings": "tasks",
@@ -217,8 +217,12 @@ class Run:
         source = self.source(section, name, split)
         if source.kind == "path":
             return local_files(source.name)
-        path = f"retrieved/{RETRIEVED[section]}/{name}"
-        return [self.result(path if split is None else f"{path}/{split}")]
+        return [self.result(f"retrieved/{self.retrieved_path(section, name, split)}")]
+
+    @staticmethod
+    def retrieved_path(section: str, name: str, split: str | None = None) -> str:
+        """Return where below `retrieved` a source lies that is not of this machine."""
+        return "/".join(filter(None, (_RETRIEVED[section], name, split)))
 
     @cached_property
     def morpheme_languages(self) -> list[str]:

@@ -283,18 +283,6 @@ def files_of(artefact):
 # --- params and resources
 
 
-def retrieved(section):
-    """Params of the retrieval of a source that wildcards name.
-
-    What depends on the output is not compared with the last run's.
-    """
-    return {
-        "source": lambda wildcards, output: run.source(section, *wildcards),
-        "decisive": lambda wildcards: run.source(section, *wildcards).decisive,
-        "cache_dir": lambda wildcards, output: run.config.download_dir,
-    }
-
-
 def sage_settings(wildcards):
     """What decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
     return run.builds[wildcards.tok].settings

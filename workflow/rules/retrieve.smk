@@ -12,66 +12,30 @@
 #        dump with an index, or a set of the hub in several files, fetch only as much as `lines` needs
 
 
-rule retrieve_corpus:
-    """The raw text of a language: a Wikipedia dump in the paper (Section 4)."""
+# What is below retrieved/ -> the source that it is, as arguments of `run.source`.
+RETRIEVED = {run.retrieved_path(*named): named for named in run.sources}
+
+
+rule retrieve_source:
+    """What a source has, as it came: a dump, a text, rows of a task, a list of segmented words."""
     output:
-        raw=result("retrieved/corpora/{lang}"),
-        description=result("retrieved/corpora/{lang}.source.json"),
+        raw=result("retrieved/{source}"),
+        description=result("retrieved/{source}.source.json"),
     log:
-        result("logs/retrieve_corpus/{lang}.log"),
+        result("logs/retrieve_source/{source}.log"),
     benchmark:
-        result("benchmarks/retrieve_corpus/{lang}.tsv")
+        result("benchmarks/retrieve_source/{source}.tsv")
+    wildcard_constraints:
+        source=any_of(RETRIEVED),
     localrule: True
     conda:
         "../../envs/corpus.yaml"
     params:
-        **retrieved("language_settings"),
-        sample=lambda wildcards: dump_sample(run, wildcards.lang),
-        seed=run.seed,
-    script:
-        "../scripts/retrieve_corpus.py"
-
-
-rule retrieve_morphemes:
-    """A list of words cut into morphemes."""
-    output:
-        raw=result("retrieved/morphemes/{lang}"),
-        description=result("retrieved/morphemes/{lang}.source.json"),
-    log:
-        result("logs/retrieve_morphemes/{lang}.log"),
-    benchmark:
-        result("benchmarks/retrieve_morphemes/{lang}.tsv")
-    localrule: True
-    conda:
-        "../../envs/corpus.yaml"
-    params:
-        **retrieved("morphology"),
+        # What depends on the output is not compared with the last run's.
+        source=lambda wildcards, output: run.source(*RETRIEVED[wildcards.source]),
+        decisive=lambda wildcards: run.source(*RETRIEVED[wildcards.source]).decisive,
+        cache_dir=lambda wildcards, output: run.config.download_dir,
+        sample=lambda wildcards: dump_sample(run, *RETRIEVED[wildcards.source]),
         seed=run.seed,
     script:
         "../scripts/retrieve_source.py"
-
-
-use rule retrieve_morphemes as retrieve_domain with:
-    output:
-        raw=result("retrieved/domains/{domain}"),
-        description=result("retrieved/domains/{domain}.source.json"),
-    log:
-        result("logs/retrieve_domain/{domain}.log"),
-    benchmark:
-        result("benchmarks/retrieve_domain/{domain}.tsv")
-    localrule: True
-    params:
-        **retrieved("domain_settings"),
-
-
-use rule retrieve_morphemes as retrieve_task with:
-    output:
-        raw=result("retrieved/tasks/{task}/{split}"),
-        description=result("retrieved/tasks/{task}/{split}.source.json"),
-    log:
-        result("logs/retrieve_task/{task}.{split}.log"),
-    benchmark:
-        result("benchmarks/retrieve_task/{task}.{split}.tsv")
-    localrule: True
-    params:
-        **retrieved("task_settings"),
