@@ -189,7 +189,7 @@ def test_all_processes_follow_the_clock_of_the_first(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "broadcast_object_list", lambda own: [5.0])
     trainer = trainer_of(tmp_path)
     trainer.run()
-    assert trainer.seconds == 7 * 5.0
+    assert trainer.rhythm.seconds == 7 * 5.0
 
 
 def test_only_padding_needs_a_mask():

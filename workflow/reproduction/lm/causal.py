@@ -133,12 +133,12 @@ class CausalTrainer(BudgetTrainer):
             line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
             np.add.at(bits, line, nats / math.log(2))
         seen = self._lines.characters[self._lines_of(0, self.state.global_step)].sum()
-        scores = pd.DataFrame({"seen": seen, "seconds": self.seconds, "line": lines})
+        scores = pd.DataFrame({"seen": seen, "seconds": self.rhythm.seconds, "line": lines})
         scores = scores.assign(characters=asked.characters[lines], bits=bits[lines])
         per_character = scores["bits"].sum() / scores["characters"].sum()
         log.info(
             "%d held-out lines: %.4f bits a character after %d characters, %.0f s",
-            *(wanted, per_character, seen, self.seconds),
+            *(wanted, per_character, seen, self.rhythm.seconds),
         )
         return scores, {"bits_per_character": per_character}
 

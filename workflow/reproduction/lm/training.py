@@ -32,7 +32,7 @@ import torch
 import transformers
 from accelerate.utils import broadcast_object_list
 from safetensors import SafetensorError, safe_open
-from torch.optim.lr_scheduler import LRScheduler
+from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import Dataset
 from transformers import (
     PreTrainedModel,
@@ -248,6 +248,7 @@ class ExactTrainer(Trainer):
         updates: int,
         seed: int,
         checkpoint_minutes: float,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Prepare the training of `model`.
 
@@ -258,14 +259,16 @@ class ExactTrainer(Trainer):
             updates: of the whole training; if the clock ends it, more than there can be.
             seed: of dropout.
             checkpoint_minutes: between two checkpoints.
+            clock: counts the seconds of the updates.
         """
         arguments.max_steps = updates
+        self.rhythm = _Rhythm(self, checkpoint_minutes, clock)
         super().__init__(
             model,
             arguments,
             data_collator=itemgetter(0),  # of a batch of one item
             train_dataset=Updates(share_of, updates, arguments.world_size),
-            callbacks=[_Rhythm(self, checkpoint_minutes)],
+            callbacks=[self.rhythm],
         )
         self.remove_callback(PrinterCallback)
         self.seed = seed
@@ -368,24 +371,28 @@ class BudgetTrainer(ExactTrainer):
 
     def __init__(
         self,
+        model: PreTrainedModel,
+        arguments: TrainingArguments,
         *given: Any,
         schedule: BudgetSchedule,
         validation_every: float,
-        clock: Callable[[], float] = time.monotonic,
         **named: Any,
     ) -> None:
         """Prepare the training, as `ExactTrainer` does.
 
         Args:
+            model: for `ExactTrainer`.
+            arguments: for `ExactTrainer`, but for the learning rate, which is that of `schedule`.
             given: for `ExactTrainer`.
             schedule: of the learning rate.
             validation_every: share of the budget between two validations; one more ends it.
-            clock: counts the seconds of the updates.
             named: for `ExactTrainer`.
         """
+        self._schedule, self._every = schedule, validation_every
+        arguments.learning_rate = 1.0  # `create_scheduler` multiplies it
         # More updates than a clock leaves room for.
-        super().__init__(*given, updates=schedule.updates or 10**7, **named)
-        self._schedule, self._every, self._clock = schedule, validation_every, clock
+        updates = schedule.updates or 10**7
+        super().__init__(model, arguments, *given, updates=updates, **named)
 
     def validate(self) -> tuple[pd.DataFrame, dict[str, float]]:
         """Return the scores of held-out lines, a row each, and a summary for the log."""
@@ -393,15 +400,7 @@ class BudgetTrainer(ExactTrainer):
 
     def spent(self) -> float:
         """Return the share of the budget that is spent."""
-        return self._schedule.share(self.state.global_step, self.seconds)
-
-    @property
-    def seconds(self) -> float:
-        """The seconds of all updates, those before a restart included.
-
-        The first update of a process is left out: it starts the device and compiles the model.
-        """
-        return self.lr_scheduler.seconds
+        return self._schedule.share(self.state.global_step, self.rhythm.seconds)
 
     def wants_validation(self, before: float, spent: float) -> bool:
         """Return whether to validate after an update that took `before` to `spent`."""
@@ -427,20 +426,17 @@ class BudgetTrainer(ExactTrainer):
 
     def create_scheduler(
         self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
-    ) -> LRScheduler:
+    ) -> LambdaLR:
         """Return the scheduler of the budget."""
         if self.lr_scheduler is None:
-            self.lr_scheduler = BudgetScheduler(self.optimizer, self._schedule, self._clock)
+            self.lr_scheduler = LambdaLR(
+                self.optimizer, lambda update: self._schedule.rate(update, self.rhythm.seconds)
+            )
         return self.lr_scheduler
 
-    def training_step(self, *given: Any) -> torch.Tensor:
-        """Do what `ExactTrainer` does, on the clock."""
-        self.lr_scheduler.start()
-        return super().training_step(*given)
-
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Log the seconds, too."""
-        super().log(logs | {"seconds": self.seconds}, start_time)
+        """Log the seconds, too; a restart goes on from those that were logged last."""
+        super().log(logs | {"seconds": self.rhythm.seconds}, start_time)
 
     @torch.no_grad()
     def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
@@ -458,65 +454,36 @@ class BudgetTrainer(ExactTrainer):
         return Path(self.args.output_dir) / f"validation-{step:09d}.parquet"
 
 
-class BudgetScheduler(LRScheduler):
-    """Sets the rates of a budget and counts the seconds of its updates.
+class _Rhythm(TrainerCallback):
+    """Counts the seconds, ends by the budget, validates by it, saves by the clock, and reports.
 
-    Checkpoints hold its state, so the budget survives restarts. All processes follow the clock of
-    the first.
+    Attributes:
+        seconds: of all updates, those before a restart included. All processes follow the clock of
+            the first. The first update of a process is left out: it starts the device and compiles
+            the model.
     """
 
-    def __init__(
-        self,
-        optimizer: torch.optim.Optimizer,
-        schedule: BudgetSchedule,
-        clock: Callable[[], float],
-    ) -> None:
-        """Start the budget."""
-        self.seconds = 0.0
-        self._schedule, self._clock = schedule, clock
-        self._began: float | None = None
-        self._is_warm = False
-        super().__init__(optimizer)
-
-    def start(self) -> None:
-        """Begin an update."""
-        self._began = self._clock()
-
-    def step(self, epoch: int | None = None) -> None:
-        """End an update; set the rate of the next."""
-        if self._began is not None:
-            (took,) = broadcast_object_list([self._clock() - self._began])
-            if self._is_warm:
-                self.seconds += took
-            else:
-                log.info("the first update took %.1f s, which the budget leaves out", took)
-            self._is_warm = True
-        super().step()
-
-    def get_lr(self) -> list[float]:
-        """Return the rate of the next update, for each group of parameters."""
-        rate = self._schedule.rate(self.last_epoch, self.seconds)
-        return [rate] * len(self.base_lrs)
-
-    def state_dict(self) -> dict[str, float]:
-        """Return what a restart needs."""
-        return {"updates": self.last_epoch, "seconds": self.seconds}
-
-    def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        """Resume from a state."""
-        self.last_epoch, self.seconds = state_dict["updates"], state_dict["seconds"]
-        self._last_lr = self.get_lr()
-
-
-class _Rhythm(TrainerCallback):
-    """Ends by the budget, validates by it, saves by the clock, and reports."""
-
-    def __init__(self, trainer: ExactTrainer, minutes: float) -> None:
-        self._trainer, self._minutes = trainer, minutes
+    def __init__(self, trainer: ExactTrainer, minutes: float, clock: Callable[[], float]) -> None:
+        self._trainer, self._minutes, self._clock = trainer, minutes, clock
+        self._is_warm, self.seconds = False, 0.0
 
     def on_train_begin(self, args, state, control, **named) -> None:
+        if state.log_history:
+            self.seconds = state.log_history[-1].get("seconds", 0.0)
         self._saved = self._reported = self._began = time.monotonic()
         self._spent = self._spent_before = self._trainer.spent()
+
+    def on_step_begin(self, args, state, control, **named) -> None:
+        self._update_began = self._clock()
+
+    def on_optimizer_step(self, args, state, control, **named) -> None:
+        """Count an update, before the rate of the next is set."""
+        (took,) = broadcast_object_list([self._clock() - self._update_began])
+        if self._is_warm:
+            self.seconds += took
+        else:
+            log.info("the first update took %.1f s, which the budget leaves out", took)
+        self._is_warm = True
 
     def on_step_end(self, args, state, control, **named) -> None:
         before, self._spent = self._spent, self._trainer.spent()
