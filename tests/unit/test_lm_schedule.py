@@ -21,14 +21,11 @@ def test_a_budget_of_time_listens_to_the_clock_alone():
     assert schedule.rate(7, 11.0) == 0.0
 
 
-def test_hours_are_seconds_and_tokens_are_whole_updates():
-    # An update is 8 rows of 16 tokens.
-    rows = {"hours": None, "batch": 8, "micro_batch": 8, "sequence_length": 16}
-    for tokens, updates in ((3 * 128, 3), (3 * 128 + 1, 4)):
-        schedule = PretrainSettings(**rows, tokens=tokens).budget_schedule()
-        assert (schedule.updates, schedule.seconds) == (updates, None)
+def test_hours_are_seconds_and_steps_take_their_place():
     schedule = PretrainSettings(hours=0.5).budget_schedule()
     assert (schedule.updates, schedule.seconds) == (None, 1800)
+    schedule = PretrainSettings(steps=3).budget_schedule()
+    assert (schedule.updates, schedule.seconds) == (3, None)
 
 
 def test_without_decay_the_rate_stays_at_its_peak():

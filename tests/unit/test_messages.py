@@ -136,7 +136,6 @@ language_settings.en.source.constructed: cola
 EXTERNAL = "tokenizers: [x], lm.enabled: false, tokenizer_settings.x.method: external"
 OTHER_KEYS = [
     ("lm.pretrain", "lm.pretrain.hours: "),
-    ("lm.pretrain", "{lm.pretrain.steps: 1, lm.pretrain.tokens: 1}"),
     ("lm.finetune.max_sequence_length", "lm.pretrain.sequence_length: 64"),
     ("probes.seeds", "probes.seeds: []"),
     (

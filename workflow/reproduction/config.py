@@ -208,10 +208,10 @@ def check_config(config: dict[str, Any]) -> Configuration:
 
 
 def _take_smaller_budget(config: dict[str, Any]) -> None:
-    """Let one key be enough for a budget: `hours`, which config.yaml sets, gives way to others."""
+    """Let one key be enough for a budget: `hours`, which config.yaml sets, gives way to `steps`."""
     with suppress(KeyError, TypeError, AttributeError):
         pretrain = config["lm"]["pretrain"]
-        if pretrain.get("steps") is not None or pretrain.get("tokens") is not None:
+        if pretrain.get("steps") is not None:
             pretrain["hours"] = None
 
 

@@ -60,7 +60,6 @@ ON_THIS_MACHINE = ("path", "package", "constructed")
 START_SECONDS = 2.0  # of any job
 FINETUNING_HOURS = 100 / 90  # of a GPU
 UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
-TOKENS_AN_UPDATE = 4032 * 128
 
 
 @dataclass(frozen=True)
@@ -117,8 +116,7 @@ def gpu_hours(run: Run) -> dict[str, float]:
     pretrain, gpus = run.config.lm.pretrain, run.config.lm.gpus
     if not gpus:
         return {}
-    updates = pretrain.steps or (pretrain.tokens or 0) / TOKENS_AN_UPDATE
-    hours = updates / UPDATES_AN_HOUR if updates else pretrain.hours * gpus
+    hours = pretrain.steps / UPDATES_AN_HOUR if pretrain.steps else pretrain.hours * gpus
     return {
         "pretrain_model": hours,
         "repeat_pretraining": hours,

@@ -275,7 +275,6 @@ def load_model(
             local_files_only=True,
             use_safetensors=True,  # other formats of weights are pickles
             trust_remote_code=False,
-            **settings.dropouts(),
         )
     except (OSError, ValueError, SafetensorError) as error:
         raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error

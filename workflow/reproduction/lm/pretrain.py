@@ -1,11 +1,11 @@
 """Masked-language-model pretraining of a pre-layer-norm BERT, from scratch, under a budget.
 
 The scheme is the paper's (Section 5, Appendix A), which is that of Izsak et al. 2021: large
-batches, a short warm-up and a linear decay over the budget, here hours, updates or tokens.
+batches, a short warm-up and a linear decay over the budget, here hours or updates.
 
 transformers' Trainer trains (see `training`). A run killed after a checkpoint resumes as if nothing
-had happened: bit for bit on one CPU with a fixed number of threads, when the budget is updates or
-tokens. (GPUs sum in no fixed order, and a budget in hours depends on the clock.)
+had happened: bit for bit on one CPU with a fixed number of threads, when the budget is updates.
+(GPUs sum in no fixed order, and a budget in hours depends on the clock.)
 
 Several processes, started by torchrun, share the rows of an update: data, masks and schedule are
 those of a single process, dropout is each one's own.

@@ -124,13 +124,9 @@ class PretrainSettings:
     hours: Positive | None = Field(
         24.0,
         description="Budget in hours of updates. Validations, checkpoints and the first update of "
-        "a process, which compiles, are left out. `steps` or `tokens`, where one is set, takes its "
-        "place.",
+        "a process, which compiles, are left out. `steps`, where it is set, takes its place.",
     )
     steps: Count | None = Field(None, description="Budget in updates, instead of hours.")
-    tokens: Count | None = Field(
-        None, description="Budget in tokens (positions of the rows trained on), instead of hours."
-    )
     validation_every: Annotated[Positive, Field(le=1)] = Field(
         0.05, description="Share of the budget between two validations; one more ends the run."
     )
@@ -155,22 +151,17 @@ class PretrainSettings:
     @model_validator(mode="after")
     def _can_be_trained(self) -> PretrainSettings:
         _check_heads(self.heads, self.hidden)
-        if self.steps is not None and self.tokens is not None:
-            raise SettingError("", "steps and tokens are two budgets; set one of them to null")
-        if self.steps is self.tokens is self.hours:
-            raise SettingError("", "has no budget; set hours, steps or tokens")
+        if self.steps is self.hours:
+            raise SettingError("", "has no budget; set hours or steps")
         return self
 
     def budget_schedule(self) -> BudgetSchedule:
-        """Return the schedule that the budget drives; tokens become whole updates, rounded up."""
-        updates = self.steps
-        if self.tokens is not None:
-            updates = math.ceil(self.tokens / (self.batch * self.sequence_length))
+        """Return the schedule that the budget drives."""
         return BudgetSchedule(
             peak=self.learning_rate,
             warmup=self.warmup,
-            updates=updates,
-            seconds=3600 * self.hours if updates is None else None,
+            updates=self.steps,
+            seconds=3600 * self.hours if self.steps is None else None,
             decay=self.schedule == "linear",
         )
 
@@ -241,11 +232,6 @@ class FinetuneSettings:
         "polynomial", description="Decay of the learning rate."
     )
     warmup_steps: Natural = Field(50, description="Updates in which the learning rate rises.")
-    dropout: Share | None = Field(
-        None,
-        description="Dropout of hidden states and of attention weights; null takes those of the "
-        "pretrained model.",
-    )
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
         [1, 2, 3], description="Seeds of the runs that are averaged."
     )
@@ -266,8 +252,3 @@ class FinetuneSettings:
             "lr_scheduler_type": names.get(self.schedule, self.schedule),
             "warmup_steps": self.warmup_steps,
         }
-
-    def dropouts(self) -> dict[str, float]:
-        """Return the dropout as arguments of a model's configuration; none keep its own."""
-        names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-        return {} if self.dropout is None else dict.fromkeys(names, self.dropout)
