@@ -13,7 +13,7 @@ from reproduction.parquet import write_parquet
 
 BITS = math.log(2)
 # Bits per character of the tables of frequencies, and of the numbers of pieces alone.
-FLOOR_BITS = {"unigram": 6.0, "placed": 5.0, "bigram": 2.5}
+FLOOR_BITS = {"unigram": 6.0, "placed": 5.0}
 COUNT_BITS = 0.25
 
 
@@ -34,7 +34,6 @@ def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1, floors=FLOOR_BITS) 
         words=np.full(lines, 2.0),
         characters=characters,
         nats=(bits[:, None] + noise) * characters * BITS,
-        right=np.round(2 * np.clip(1 / bits[:, None] + noise, 0, 1)),
         floors={name: bits * characters * BITS for name, bits in floors.items()},
     )
 
@@ -51,8 +50,6 @@ def write_model(folder: Path, of: Curve) -> Path:
             "characters": np.tile(of.characters, len(steps)).astype(int),
             "pieces": 3,
             "nats": (of.nats - counts).ravel(),
-            "right_words": of.right.ravel().astype(int),
-            "right_pieces": 1,
         }
     )
     write_parquet(folder / "heldout.parquet", asked)

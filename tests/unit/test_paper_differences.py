@@ -99,7 +99,7 @@ def test_controls_have_a_family_of_their_own():
 
 
 def test_held_out_words_that_tables_reach_are_left_out():
-    high = {"unigram": 1.95, "placed": 2.1, "bigram": 1}
+    high = {"unigram": 1.95, "placed": 2.1}
     panels = {
         "English": {
             "BPE": [curve([4, 2.2]), curve([4, 2.3], seed=4)],

@@ -38,7 +38,7 @@ def test_a_curve_is_read_as_it_was_written(tmp_path):
     made = curve([4, 3, 2.5])
     read = read_curve(write_model(tmp_path, made), write_floors(tmp_path / "floors", made))
     pd.testing.assert_frame_equal(read.at, made.at)
-    for name in ("lines", "words", "characters", "nats", "right"):
+    for name in ("lines", "words", "characters", "nats"):
         np.testing.assert_allclose(getattr(read, name), getattr(made, name))
     for name, nats in made.floors.items():
         np.testing.assert_allclose(read.floors[name], nats)

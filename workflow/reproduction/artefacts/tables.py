@@ -39,20 +39,12 @@ def _titles_of_controls(run: Run) -> dict[str, str]:
     return kept | labels_of(run, further_controls(run))
 
 
-def _seed(run: Run) -> int:
-    return run.seed
-
-
 def _readings(run: Run) -> list[str]:
     return run.sage_readings
 
 
 def _models(run: Run) -> list[str]:
     return run.models
-
-
-def _baseline(run: Run) -> str:
-    return run.labels(["bpe"])[0]
 
 
 def _pretraining_note(run: Run) -> str:
@@ -411,8 +403,8 @@ declare(
         "tasks": lambda run: [_task(run, name) for name in compared_tasks(run)],
         "seeds": lambda run: run.config.probes.seeds,
         "hours": lambda run: run.model_budget["pretrain"]["hours"],
-        "baseline": _baseline,
-        "seed": _seed,
+        "baseline": lambda run: run.labels(["bpe"])[0],
+        "seed": lambda run: run.seed,
     },
     notes=lambda run, presets: [
         *([_budget(run, compared_tasks(run))] if run.models else []),

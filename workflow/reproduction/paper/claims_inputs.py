@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis import counts
-from reproduction.analysis.counts import LineTotals
+from reproduction.analysis.counts import LineTotals, rank_neighbours
 from reproduction.analysis.morphology import read_boundaries
 from reproduction.analysis.scores import TaskScores, read_scores, task_scores
 from reproduction.analysis.vocabulary import read_rankings
@@ -152,9 +152,16 @@ class Case:
         """Return the count of every piece of a tokenizer on the corpus."""
         return counts.read_frequencies(self._analysis(tokenizer) / "frequencies.parquet")
 
-    def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
-        """Return distinct neighbours by piece and window."""
-        return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
+    def neighbours(self, tokenizer: str, window: int, corpus: str | None = None) -> pd.DataFrame:
+        """Return distinct neighbours by piece and window, of which one must be measured."""
+        frame = _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
+        if window not in set(frame["window"]):
+            raise NotMeasurableError(f"config key analysis.windows has no {window}")
+        return frame
+
+    def ranked(self, tokenizer: str, window: int) -> pd.Series:
+        """Return the distinct neighbours of each piece within a window, most first."""
+        return rank_neighbours(self.neighbours(tokenizer, window), window)
 
     def matched_neighbours(
         self, tokenizer: str, window: int, draw: int

@@ -1,4 +1,4 @@
-"""Learning curves of the language models, as bits per character and accuracy per word.
+"""Learning curves of the language models, as bits per character.
 
 A validation predicts the same words of held-out lines whatever the tokenizer
 (`lm.heldout`). A model is given how many pieces a word is; the code of that number (`lm.floors`)
@@ -28,14 +28,14 @@ from reproduction.analysis.stats import (
     estimate,
     percentile_p_value,
 )
-from reproduction.lm.floors import CONTEXT_FREE, FLOORS
+from reproduction.lm.floors import CONTEXT_FREE
 from reproduction.paper.formats import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
 _PROGRESS = ["step", "characters"]  # columns of training_log.parquet
 _PREDICTED = ["line", "words", "characters"]
-_COLUMNS = ["step", *_PREDICTED, "nats", "right_words"]
+_COLUMNS = ["step", *_PREDICTED, "nats"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,9 @@ class Curve:
         at: steps and characters seen at each validation: float64, a row each.
         lines: int64[lines], numbers of the held-out lines.
         words, characters: float64[lines], how many the model predicted.
-        nats, right: float64[validations, lines], -log p of the words, the numbers of their pieces
-            included, and how many were right.
-        floors: name in `FLOORS` -> float64[lines], the nats that tables of frequencies need.
+        nats: float64[validations, lines], -log p of the words and of the numbers of their pieces.
+        floors: name in `CONTEXT_FREE` -> float64[lines], the nats that tables need which see no
+            other word.
     """
 
     at: pd.DataFrame
@@ -56,7 +56,6 @@ class Curve:
     words: np.ndarray
     characters: np.ndarray
     nats: np.ndarray
-    right: np.ndarray
     floors: Mapping[str, np.ndarray]
 
     def of_lines(self, chosen: np.ndarray) -> Curve:
@@ -67,7 +66,6 @@ class Curve:
             words=self.words[chosen],
             characters=self.characters[chosen],
             nats=self.nats[:, chosen],
-            right=self.right[:, chosen],
             floors={name: nats[chosen] for name, nats in self.floors.items()},
         )
 
@@ -126,8 +124,8 @@ def read_curve(path: Files, floors: Files) -> Curve:
     predicted = predicted.sort_values(["step", "line"])
     if len(predicted) != steps.size * lines.size or not set(steps) <= set(log.index):
         raise UserError(f"{path}: validations or lines are missing; delete the model and run again")
-    table = predicted[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
-    words, characters, nats, right = np.moveaxis(table, -1, 0)
+    table = predicted[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 3)
+    words, characters, nats = np.moveaxis(table, -1, 0)
     by_line = _read_floors(floors, predicted[_PREDICTED].head(lines.size))
     return Curve(
         at=log.loc[steps, _PROGRESS].astype(float).reset_index(drop=True),
@@ -135,16 +133,16 @@ def read_curve(path: Files, floors: Files) -> Curve:
         words=words[:1].sum(axis=0),
         characters=characters[:1].sum(axis=0),
         nats=nats + by_line["count_nats"].to_numpy(),
-        right=right,
         floors={
-            name: (by_line[f"{name}_nats"] + by_line["count_nats"]).to_numpy() for name in FLOORS
+            name: (by_line[f"{name}_nats"] + by_line["count_nats"]).to_numpy()
+            for name in CONTEXT_FREE
         },
     )
 
 
 def _read_floors(path: Files, predicted: pd.DataFrame) -> pd.DataFrame:
     """Read the floors of the lines, words and characters that a model predicted."""
-    names = [f"{name}_nats" for name in ("count", *FLOORS)]
+    names = [f"{name}_nats" for name in ("count", *CONTEXT_FREE)]
     found = read_parquet(path, [*_PREDICTED, *names]).sort_values("line")
     if not np.array_equal(found[_PREDICTED], predicted):
         raise UserError(
@@ -195,12 +193,6 @@ def bits_per_character(curve: Curve, weights: np.ndarray) -> np.ndarray:
     return weights @ curve.nats.T / (weights @ curve.characters)[:, None] / math.log(2)
 
 
-def floor_bits(curve: Curve, weights: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what each floor needs, in bits per character: float64[1 + resamples]."""
-    characters = weights @ curve.characters * math.log(2)
-    return {name: weights @ nats / characters for name, nats in curve.floors.items()}
-
-
 def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Return where curves first come down to a target, straight lines between validations.
 
@@ -231,9 +223,11 @@ def is_above_floor(first: Curve, second: Curve) -> bool:
 
 def context_free_bits(first: Curve, second: Curve) -> float:
     """Return what tables that see no other word reach with the better of two vocabularies."""
-    whole = np.ones((1, len(first.lines)))
-    found = [floor_bits(curve, whole) for curve in (first, second)]
-    return min(bits[name].item() for bits in found for name in CONTEXT_FREE)
+    return min(
+        nats.sum() / curve.characters.sum() / math.log(2)
+        for curve in (first, second)
+        for nats in curve.floors.values()
+    )
 
 
 def efforts(first: Curve, second: Curve, weights: np.ndarray) -> list[np.ndarray]:

@@ -266,13 +266,10 @@ def render(
 def findings_environment(template: Path | str) -> jinja2.Environment:
     """Return the environment that reads the template, with the filters that print."""
     printers = {name: _printed(show) for name, show in _FILTERS.items()}
-    choosers = {
-        "where": where,
-        "most_common": most_common,
-        "with_agreeing_control": with_agreeing_control,
-        "without_agreeing_control": without_agreeing_control,
-    }
-    return page_environment(template, printers | choosers)
+    choosers = {"where": where, "most_common": most_common}
+    environment = page_environment(template, printers | choosers)
+    environment.tests["of_a_control"] = controls_that_agree
+    return environment
 
 
 def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:
@@ -320,16 +317,6 @@ def most_common(names: Sequence[str]) -> str | _Missing:
     counts = Counter(names).most_common(2)
     is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
     return counts[0][0] if is_clear else _Missing()
-
-
-def with_agreeing_control(records: Sequence[Row]) -> list[Row]:
-    """Return those whose statement a control meets, too."""
-    return [record for record in records if controls_that_agree(record)]
-
-
-def without_agreeing_control(records: Sequence[Row]) -> list[Row]:
-    """Return those whose statement no control meets."""
-    return [record for record in records if not controls_that_agree(record)]
 
 
 def without_gaps(text: str) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.analysis import counts, vocabulary
-from reproduction.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
+from reproduction.analysis.counts import LineTotals, neighbour_ratio
 from reproduction.analysis.stats import proportion_interval, ratio_interval
 from reproduction.analysis.vocabulary import (
     Share,
@@ -347,8 +347,7 @@ def token_ratio(case: Case) -> Measurement:
 @measure()
 def single_characters_on_top(case: Case, *, window: int, top: int) -> Measurement:
     """Share of single characters among the pieces with most distinct neighbours."""
-    _require_window(case, window)
-    first = rank_neighbours(case.neighbours(case.tokenizer), window).index[:top]
+    first = case.ranked(case.tokenizer, window).index[:top]
     hits = sum(is_single_character(piece) for piece in first)
     return Measurement(*proportion_interval(hits, len(first)), unit=intervals.PIECES)
 
@@ -356,8 +355,7 @@ def single_characters_on_top(case: Case, *, window: int, top: int) -> Measuremen
 @measure(tested=True)
 def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
-    _require_window(case, window)
-    ranked = (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
+    ranked = (case.ranked(name, window) for name in (case.tokenizer, BASELINE))
     compared, baseline = (distinct[distinct.index.map(is_single_character)] for distinct in ranked)
     return intervals.difference_of_means(compared, baseline, seed=case.seed)
 
@@ -389,9 +387,8 @@ def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
 
 def _below_by_rank(case: Case, window: int) -> np.ndarray:
     """Return by rank 1.0 if SaGe's piece has fewer neighbours, else 0.0; nan if neither has any."""
-    _require_window(case, window)
     compared, baseline = (
-        rank_neighbours(frame, window).to_numpy() for frame in _both(case.neighbours, case)
+        case.ranked(name, window).to_numpy() for name in (case.tokenizer, BASELINE)
     )
     ranks = min(len(compared), len(baseline))
     compared, baseline = compared[:ranks], baseline[:ranks]
@@ -401,8 +398,7 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
 @measure()
 def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement:
     """Share of the vocabulary near the single characters among the pieces with most neighbours."""
-    _require_window(case, window)
-    first = rank_neighbours(case.neighbours(case.tokenizer), window)[:top]
+    first = case.ranked(case.tokenizer, window)[:top]
     singles = first[first.index.map(is_single_character)] / len(case.pieces())
     estimate = intervals.bootstrap_means([singles], lambda mean: mean, seed=case.seed)
     return Measurement(*estimate, unit=intervals.PIECES)
@@ -418,7 +414,7 @@ def ratio_difference(case: Case, *, window: int, other: str = BASELINE) -> Measu
 
 def _too_rare(case: Case, window: int) -> int:
     """Return how many of the tokenizer's pieces occur too rarely on the text to have a ratio."""
-    frame = case.neighbours(case.tokenizer)
+    frame = case.neighbours(case.tokenizer, window)
     rare = frame["count"].between(1, counts.FEWEST_OCCURRENCES - 1)
     return int((rare & (frame["window"] == window)).sum())
 
@@ -426,24 +422,18 @@ def _too_rare(case: Case, window: int) -> int:
 @measure(tested=True)
 def partition(case: Case, *, window: int) -> Measurement:
     """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
-    _require_window(case, window)
     compared, baseline = (
         pd.DataFrame({"length": ranked.index.map(piece_length), "distinct": ranked})
-        for ranked in (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
+        for ranked in (case.ranked(name, window) for name in (case.tokenizer, BASELINE))
     )
     return intervals.difference_of_correlations(compared, baseline, seed=case.seed)
 
 
 def _ratios(case: Case, window: int, other: str) -> list[pd.Series]:
     """Return the ratios of the pieces of the case's tokenizer, and of another's."""
-    frames = [case.neighbours(name) for name in (case.tokenizer, other)]
-    _require_window(case, window)
-    return [neighbour_ratio(neighbours, window) for neighbours in frames]
-
-
-def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
-    if window not in set(case.neighbours(case.tokenizer, corpus)["window"]):
-        raise NotMeasurableError(f"config key analysis.windows has no {window}")
+    return [
+        neighbour_ratio(case.neighbours(name, window), window) for name in (case.tokenizer, other)
+    ]
 
 
 # --- listed words: constituent morphology
@@ -506,7 +496,7 @@ def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
 def _matched_ratios(case: Case, tokenizer: str, window: int) -> list[list[pd.Series]]:
     """Return the ratios on the domain and on the training text, cut to one length; each by draw."""
     for corpus in (case.corpus, TRAIN):
-        _require_window(case, window, corpus)
+        case.neighbours(tokenizer, window, corpus)  # a window that the run measures
     seeds = range(case.run.seed, case.run.seed + DRAWS)
     drawn = [case.matched_neighbours(tokenizer, window, draw) for draw in seeds]
     return [[neighbour_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
