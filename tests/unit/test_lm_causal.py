@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pandas as pd
@@ -17,10 +16,8 @@ from reproduction.analysis.ngrams import (
     SPELLING,
     UNKNOWN,
     CodedLines,
-    measure_ngrams,
 )
 from reproduction.lm import causal as module
-from reproduction.lm import training
 from reproduction.lm.causal import build_model, rows_of, train_causal
 from reproduction.lm.settings import CausalSettings
 from reproduction.lm.training import seed_torch
@@ -73,31 +70,6 @@ def test_bits_are_those_of_each_line_by_itself(segmenter, tmp_path):
     assert measured["bits"].iloc[-1] == pytest.approx(
         61 * math.log2(model.config.vocab_size), rel=0.05
     )
-
-
-def test_the_loss_is_the_mean_over_what_is_predicted(segmenter, tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(training, "REPORT_SECONDS", 0.0)
-    caplog.set_level("INFO")
-    train(segmenter, tmp_path / "bits", lines=8)
-    (loss,) = re.findall(r"update 1 .*, loss ([\d.]+)", caplog.text)
-    # The first weights make all symbols nearly as probable.
-    assert float(loss) == pytest.approx(math.log(len(segmenter.pieces) + FIRST_PIECE), rel=0.02)
-
-
-def test_it_learns_what_a_table_of_frequencies_cannot(segmenter, tmp_path):
-    found = train(segmenter, tmp_path / "bits", batch=2, hidden=32)
-    counted = measure_ngrams(
-        CORPUS,
-        sentences(18, seed=1),
-        segmenter,
-        [150],
-        seed=1,
-        normalization="nfkc",
-        max_word_chars=256,
-    )
-    last = found[(found["step"] == 60) & (found["line"] < 18)]
-    assert last["characters"].tolist() == counted["characters"].tolist()
-    assert last["bits"].sum() < 0.8 * counted["bits_1"].sum()
 
 
 def test_the_last_validation_asks_all_lines_and_seeds_draw_their_own(segmenter, tmp_path):

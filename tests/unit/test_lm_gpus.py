@@ -67,11 +67,6 @@ def test_a_batch_systems_choice_is_taken_as_it_is(monkeypatch):
         assert os.environ[VISIBLE] == "0"
 
 
-def test_training_on_the_cpu_reserves_nothing():
-    reserve_gpus(0)
-    assert VISIBLE not in os.environ
-
-
 def test_fewer_gpus_than_needed_are_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 2, .*set lm\.gpus: 1"):

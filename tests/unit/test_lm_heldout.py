@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from reproduction.lm.scoring import score_words, summarise_words
 from reproduction.lm.tokenizer import load_encoder
 from sagevocab.corpus.text import write_lines
 from sagevocab.errors import UserError
-from sagevocab.files import write_npz
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 
@@ -172,18 +170,3 @@ def test_words_of_another_tokenizer_are_refused(tmp_path):
     other = load_encoder(make_vocabulary(tmp_path / "other", [*PIECES, "ird"]))
     with pytest.raises(UserError, match=r"heldout\.npz: .*another tokenizer"):
         open_heldout(shards, other)
-
-
-def test_missing_or_damaged_words_are_refused(tmp_path):
-    shards = make_shards(tmp_path)
-    encoder = load_encoder(tmp_path / "vocabulary")
-    with pytest.raises(UserError, match=r"heldout\.npz: cannot be read"):
-        open_heldout(tmp_path, encoder)
-    write_npz(tmp_path / "heldout.npz", lines=np.zeros(1))
-    with pytest.raises(UserError, match=r"heldout\.npz: holds no held-out words"):
-        open_heldout(tmp_path, encoder)
-    shutil.copy(shards / "heldout.npz", tmp_path)
-    data = (tmp_path / "heldout.npz").read_bytes()
-    (tmp_path / "heldout.npz").write_bytes(data[: len(data) // 2])
-    with pytest.raises(UserError, match=r"heldout\.npz: cannot be read"):
-        open_heldout(tmp_path, encoder)

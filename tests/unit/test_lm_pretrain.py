@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -48,10 +47,6 @@ def model(corpus, tmp_path_factory) -> Path:
     return train(corpus, tmp_path_factory.mktemp("model") / "en", steps=40)
 
 
-def weights(folder: Path) -> bytes:
-    return (folder / "model.safetensors").read_bytes()
-
-
 def trainer_of(corpus: Path, folder: Path, **overrides) -> Pretrainer:
     settings = PretrainSettings(**(TINY | {"dropout": 0.0, "attention_dropout": 0.0} | overrides))
     arguments = training_arguments(folder, "fp32", 0, 1, max_grad_norm=0.0)
@@ -81,16 +76,6 @@ def test_gpus_that_are_not_there_are_reported_before_processes_start(corpus, tmp
         train(corpus, tmp_path / "m", arguments={"gpus": 2})
 
 
-def test_it_learns_from_context(tmp_path):
-    # A line is one letter many times over: only its neighbours tell which a masked one was.
-    letters = random.Random(0).choices("bcdgjklm", k=200)
-    make_shards(tmp_path, lines=[letter * 27 for letter in letters])
-    model = train(tmp_path, tmp_path / "m", steps=100, learning_rate=1e-2, hidden=32)
-    loss = pd.read_parquet(model / "training_log.parquet").loss
-    assert loss[0] == pytest.approx(np.log(len(PIECES) + 5), rel=0.05)
-    assert loss[-10:].mean() < 0.7 * np.log(8)
-
-
 def test_every_update_is_logged(model, corpus):
     log = pd.read_parquet(model / "training_log.parquet")
     counts = json.loads((corpus / "shards" / "index.json").read_text())["train"]
@@ -116,14 +101,6 @@ def test_held_out_lines_are_scored_at_every_validation(model):
     assert rows.step.unique().tolist() == [20, 40]
 
 
-def test_the_card_says_what_was_done(model):
-    card = (model / "README.md").read_text()
-    assert "# English/test\n" in card
-    assert "40 of 8 sequences of 16 tokens" in card
-    assert "was trained on: Other dump." in card
-    assert "| trained on | 1 x CPU in fp32 |" in card
-
-
 def test_the_loss_is_that_of_transformers(corpus, tmp_path):
     trainer = trainer_of(corpus, tmp_path, steps=1, learning_rate=1e-30)
     batch = trainer.masked_batch(0)
@@ -135,19 +112,6 @@ def test_the_loss_is_that_of_transformers(corpus, tmp_path):
         input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], labels=labels
     )
     assert losses_of(trainer) == [pytest.approx(theirs.loss.item(), rel=1e-6)]
-
-
-def test_validation_is_repeatable_and_without_dropout(corpus, tmp_path):
-    trainers = [
-        trainer_of(corpus, tmp_path, validation_batch=rows, dropout=0.5) for rows in (3, 16)
-    ]
-    summaries = []
-    for trainer in trainers:
-        trainer.model.eval()
-        with torch.no_grad():
-            summaries += [trainer.validate()[1], trainer.validate()[1]]
-    assert summaries[0] == summaries[1]
-    assert summaries[2] == pytest.approx(summaries[0], rel=1e-5)
 
 
 def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_nor_lost(
@@ -172,13 +136,11 @@ def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_no
     assert "resuming after 5 updates" in said(micro_batch=2, checkpoint_minutes=1.0)
 
 
-def test_half_precision_trains_and_another_seed_gives_other_weights(corpus, tmp_path):
+def test_half_precision_trains_and_is_written_whole(corpus, tmp_path):
     model = train(corpus, tmp_path / "m", precision="bf16")
     log = pd.read_parquet(model / "training_log.parquet")
     assert np.isfinite(log.loss).all()
     assert AutoModelForMaskedLM.from_pretrained(model).dtype == torch.float32
-    other = train(corpus, tmp_path / "n", seed=2, precision="bf16")
-    assert weights(model) != weights(other)
 
 
 def test_nothing_held_out_is_no_validation(tmp_path):
@@ -193,8 +155,7 @@ def test_nothing_held_out_is_no_validation(tmp_path):
     ("setting", "message"),
     [
         ({"learning_rate": 1e38}, r"^lm\.pretrain\.learning_rate: the loss is (nan|inf)"),
-        ({"batch": 4000}, r"train\.npy: \d+ rows are fewer than lm\.pretrain\.batch"),
-        ({"sequence_length": 32}, r"rows of 16 tokens, but lm\.pretrain\.sequence_length"),
+        ({"batch": 4000}, r"shards: \d+ rows are fewer than lm\.pretrain\.batch"),
     ],
 )
 def test_a_setting_that_does_not_work_is_named(setting, message, corpus, tmp_path):

@@ -28,11 +28,6 @@ def test_hours_are_seconds_and_steps_take_their_place():
     assert (schedule.updates, schedule.seconds) == (3, None)
 
 
-def test_without_decay_the_rate_stays_at_its_peak():
-    schedule = BudgetSchedule(peak=1.0, warmup=0.5, updates=4, decay=False)
-    assert [schedule.rate(update, 0.0) for update in range(4)] == [0.25, 0.75, 1.0, 1.0]
-
-
 @pytest.mark.parametrize("warmup", [0.0, 1.0])
 def test_extreme_warmups_divide_by_nothing(warmup):
     schedule = BudgetSchedule(peak=1.0, warmup=warmup, updates=3)

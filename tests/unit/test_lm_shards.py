@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from reproduction.lm.shards import open_shard
 from reproduction.lm.tokenizer import load_encoder
 from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
@@ -55,24 +53,10 @@ def test_text_that_spells_a_special_token_is_text(tmp_path):
     assert (rows[:-1] != 0).all()
 
 
-def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
-    other = make_vocabulary(tmp_path, [*PIECES, "ird"])
-    with pytest.raises(UserError, match=r"shards: .*another tokenizer"):
-        open_shard(folder / "shards", load_encoder(other))
-
-
 def test_an_empty_corpus_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"train\.txt\.zst: holds no text"):
         make_shards(tmp_path, lines=[])
     assert not (tmp_path / "shards" / "index.json").exists()
-
-
-def test_a_cut_shard_is_refused(folder, tmp_path):
-    shutil.copytree(folder / "shards", tmp_path / "shards")
-    data = (tmp_path / "shards" / "train.npy").read_bytes()
-    (tmp_path / "shards" / "train.npy").write_bytes(data[:-100])
-    with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
-        open_shard(tmp_path / "shards", load_encoder(folder / "vocabulary"))
 
 
 def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.tasks import TRUNCATED, Examples, Task, encode, gold_of, most_frequent
+from reproduction.lm.tasks import TRUNCATED, Examples, Task, encode, most_frequent
 from reproduction.lm.tokenizer import IGNORED
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
@@ -108,9 +108,3 @@ def test_the_most_frequent_answer():
     assert most_frequent(np.array([0, 2, 2]), range(3), CLASSES).tolist() == [2, 2, 2]
     assert most_frequent(np.array([1.0, 4.0]), range(2), VALUES).tolist() == [2.5, 2.5]
     assert most_frequent([["O", "O"], ["B-PER"]], [1, 2], TAGS) == [["O"], ["O", "O"]]
-
-
-def test_gold_keeps_its_form():
-    assert gold_of(pd.DataFrame({"label": [1, 0]}), CLASSES).dtype == np.int64
-    assert gold_of(pd.DataFrame({"label": [1, 0.5]}), VALUES).dtype == np.float32
-    assert gold_of(words_frame(["a"]), TAGS) == [["O"]]

@@ -220,14 +220,6 @@ def test_the_cpu_has_no_fp16(tmp_path):
         training_arguments(tmp_path, "fp16", 0, 1)
 
 
-@pytest.mark.parametrize(("method", "workers"), [("fork", 1), ("spawn", 0), ("forkserver", 0)])
-def test_only_a_fork_loads_batches_beside_a_gpu(tmp_path, monkeypatch, method, workers):
-    monkeypatch.setattr(module, "require_gpus", lambda gpus: None)
-    monkeypatch.setattr(torch, "set_float32_matmul_precision", lambda precision: None)
-    monkeypatch.setattr(module.multiprocessing, "get_start_method", lambda: method)
-    assert training_arguments(tmp_path, "fp32", 1, 1).dataloader_num_workers == workers
-
-
 @pytest.mark.parametrize(
     "error",
     [

@@ -157,16 +157,11 @@ def open_heldout(folder: str | Path, encoder: TextEncoder) -> HeldoutWords:
     """
     path = Path(folder) / FILE
     arrays = read_npz(path)
-    try:
-        digest = str(arrays["tokenizer"])
-        words = pd.DataFrame(arrays["asked"].astype(np.int64), columns=_WORD)
-        rows = np.split(arrays["ids"].astype(np.int64), arrays["offsets"][1:-1])
-        held = HeldoutWords(arrays["lines"], rows[: len(arrays["lines"])], words, encoder.mask)
-    except (KeyError, ValueError) as error:
-        raise UserError(f"{path}: holds no held-out words; build the shards again") from error
-    if digest != encoder.digest:
+    if str(arrays["tokenizer"]) != encoder.digest:
         raise UserError(
             f"{path}: these words were encoded with another tokenizer; delete the folder and build "
             "the shards with this one"
         )
-    return held
+    words = pd.DataFrame(arrays["asked"].astype(np.int64), columns=_WORD)
+    rows = np.split(arrays["ids"].astype(np.int64), arrays["offsets"][1:-1])
+    return HeldoutWords(arrays["lines"], rows[: len(arrays["lines"])], words, encoder.mask)

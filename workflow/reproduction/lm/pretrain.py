@@ -27,8 +27,8 @@ from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
 from reproduction.lm.scoring import SUMMARY, score_words, summarise_words
 from reproduction.lm.settings import FREE, RESULT_VERSION, PretrainSettings
-from reproduction.lm.shards import Shard, open_shard
-from reproduction.lm.tokenizer import TextEncoder, load_encoder
+from reproduction.lm.shards import open_shard
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     MASKS,
@@ -68,12 +68,17 @@ class Pretrainer(BudgetTrainer):
         """Prepare a run; for the arguments see `pretrain`.
 
         Raises:
-            UserError: shards of another tokenizer or length, too few rows.
+            UserError: shards of another tokenizer, too few rows.
         """
         self.encoder = load_encoder(vocabulary)
         self.settings = settings
-        self._train = _open_rows(shards, self.encoder, settings)
+        self._train = open_shard(shards)
         self._heldout = open_heldout(shards, self.encoder)
+        if len(self._train.rows) < settings.batch:
+            raise UserError(
+                f"{shards}: {len(self._train.rows)} rows are fewer than lm.pretrain.batch "
+                f"({settings.batch}); train on more text or set a smaller batch"
+            )
         if arguments.world_size > settings.batch:
             raise UserError(
                 f"lm.gpus: {arguments.world_size} are more than the rows of an update "
@@ -202,19 +207,3 @@ def _mark(settings: PretrainSettings, seed: int, shards: Path, vocabulary: Path)
     decisive = {key: value for key, value in vars(settings).items() if key not in FREE}
     files = shards / "train.npy", shards / HELDOUT, vocabulary / "tokenizer.json"
     return fingerprint(decisive, seed, *files, RESULT_VERSION["pretrain"])
-
-
-def _open_rows(folder: Path, encoder: TextEncoder, settings: PretrainSettings) -> Shard:
-    train = open_shard(folder, encoder)
-    count, length = train.rows.shape
-    if length != settings.sequence_length:
-        raise UserError(
-            f"{train.path}: rows of {length} tokens, but lm.pretrain.sequence_length is "
-            f"{settings.sequence_length}; build the shards again"
-        )
-    if count < settings.batch:
-        raise UserError(
-            f"{train.path}: {count} rows are fewer than lm.pretrain.batch ({settings.batch}); "
-            "train on more text or set a smaller batch"
-        )
-    return train

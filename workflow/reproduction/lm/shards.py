@@ -11,7 +11,6 @@ rows stand the held-out words that the model predicts (`heldout`).
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -24,7 +23,7 @@ from reproduction.lm.heldout import NOTHING, HeldoutSettings, write_heldout
 from reproduction.lm.tokenizer import TextEncoder, load_encoder
 from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
-from sagevocab.files import atomic_path, write_json
+from sagevocab.files import atomic_path, read_json, write_json
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +42,6 @@ class Shard:
     rows: np.ndarray
     tokens: int
     characters: int
-    path: Path
 
 
 def build_shards(
@@ -76,37 +74,14 @@ def build_shards(
         output / HELDOUT, heldout, encoder, questions, sequence_length=sequence_length
     )
     log.info("%s: %s", output / HELDOUT, asked)
-    index = {
-        "asked": asked,
-        "sequence_length": sequence_length,
-        "tokenizer": encoder.digest,
-        "train": counts,
-    }
-    write_json(output / "index.json", index)
+    write_json(output / "index.json", {"asked": asked, "train": counts})
 
 
-def open_shard(folder: str | Path, encoder: TextEncoder) -> Shard:
-    """Open the rows to train on in `folder`.
-
-    Raises:
-        UserError: they are missing, damaged or were made with another tokenizer than `encoder`.
-    """
-    folder, path = Path(folder), Path(folder) / "train.npy"
-    try:
-        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        made_with, counts = index["tokenizer"], index["train"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{folder / 'index.json'}: no index of shards; build them first") from error
-    if made_with != encoder.digest:
-        raise UserError(
-            f"{folder}: these shards were made with another tokenizer; delete the folder and "
-            "build them with this one"
-        )
-    try:
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); build the shards again") from error
-    return Shard(rows, counts["tokens"], counts["characters"], path)
+def open_shard(folder: str | Path) -> Shard:
+    """Open the rows to train on in `folder`."""
+    counts = read_json(Path(folder) / "index.json")["train"]
+    rows = np.load(Path(folder) / "train.npy", mmap_mode="r", allow_pickle=False)
+    return Shard(rows, counts["tokens"], counts["characters"])
 
 
 def _write_rows(path: Path, text: str | Path, encoder: TextEncoder, length: int) -> dict[str, int]:
