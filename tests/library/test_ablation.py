@@ -40,7 +40,7 @@ def test_an_example_worked_by_hand():
     pieces = ["▁", "a", "b", "ab"]
     target, context = [[math.log(2)], [0], [0], [0]], [[0], [1], [0], [-1]]
     losses = losses_over(corpus_of("ab"), pieces, Objective(window=1), target, context)
-    assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-11)
+    assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-7)
 
 
 @pytest.mark.parametrize("vector", [0.0, -3.5])
@@ -120,8 +120,8 @@ def test_table_2_of_the_paper():
 
     losses = losses_over(corpus_of(INCLUDE), TABLE_2, Objective(window=2), target, context)
     ours = all_of(losses, TABLE_2).loss[TABLE_2.index("▁includ")]
-    assert ours == pytest.approx(by_hand, rel=1e-9)
-    assert ours == pytest.approx(by_oracle, rel=1e-9)
+    assert ours == pytest.approx(by_hand, rel=1e-6)
+    assert ours == pytest.approx(by_oracle, rel=1e-6)
 
 
 def test_uncovered_characters_hold_a_position_and_pair_with_nothing():
@@ -134,7 +134,7 @@ def test_uncovered_characters_hold_a_position_and_pair_with_nothing():
 @pytest.mark.parametrize(
     ("reading", "lines"), [("total", None), ("mean_piece_lines", 3), ("mean_string_lines", 3)]
 )
-def test_threads_change_no_byte(reading, lines):
+def test_threads_cache_and_table_change_no_byte(reading, lines):
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abc"), rng.integers(1, 6))) for _ in range(30)]
     corpus = corpus_of(*(" ".join(rng.choice(words, rng.integers(1, 20))) for _ in range(500)))
@@ -142,10 +142,10 @@ def test_threads_change_no_byte(reading, lines):
     target, context = rng.normal(size=(2, len(pieces), 5))
     outcomes = set()
     for threads in (1, 2, 4, 8):
-        for cache_bytes in (8, 1 << 20):
+        for losses_of_pairs in ({"cache_bytes": 8}, {"table": False}, {"table": True}):
             losses = losses_over(
                 corpus, pieces, Objective(3, reading, lines), target, context,
-                threads=threads, cache_bytes=cache_bytes,
+                threads=threads, **losses_of_pairs,
             )  # fmt: skip
             ours = all_of(losses, pieces)
             outcomes.add(b"".join(getattr(ours, name).tobytes() for name in vars(ours)))

@@ -74,14 +74,14 @@ def cases(draw) -> Case:
 
 
 def assert_close(ours: float, theirs: float, scale: float) -> None:
-    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-9 * scale)
+    assert ours == pytest.approx(theirs, rel=1e-5, abs=1e-5 * (1 + scale))
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
 @settings(max_examples=30)
-@given(case=cases(), roomy=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
-def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
+@given(case=cases(), table=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
+def test_losses_are_those_of_equation_1(decoder, shared, case, table, limit):
     corpus, segment, left = case.corpus(), case.segment(decoder), case.left()
     context = case.target if shared else case.context
     target_of, context_of = case.vectors(case.target), case.vectors(context)
@@ -101,7 +101,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
         decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
         losses = AblationLosses(
             corpus, case.pieces, decoding, Objective(case.window, name, lines, seed=7),
-            threads=2, cache_bytes=1 << 20 if roomy else 8,
+            threads=2, cache_bytes=8, table=table,
         )  # fmt: skip
         losses.use_embeddings(case.target, context)
         ours = losses.losses(case.alive, wanted)

@@ -77,7 +77,7 @@ def test_pruning_is_the_oracles(seed, preset, overrides):
         (iteration, piece) for iteration, piece, _ in record
     ]
     losses = [loss for _, _, loss in record]
-    np.testing.assert_allclose(ours.ablations["loss"], losses, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.ablations["loss"], losses, rtol=1e-6, atol=5e-5)
 
 
 def test_both_sides_of_the_push_back_occur():

@@ -4,9 +4,10 @@
               log sigma(E_T[x_i] . E_C[x_j])
 
 Each unordered pair of positions counts from both sides, so a line's loss is a sum of `pair_loss`
-over i < j. A pair loss is rounded once, to a whole number of units (2^-40 where lines are not
-extremely long). From there on all sums are of whole numbers: the same in any order, for any number
-of threads, and whether a sum is computed anew or corrected.
+over i < j. A pair loss is taken in float32 and rounded to a whole number of units (2^-27, unless
+vectors are long). From there on all sums are of whole numbers: the same in any order, for any
+number of threads, and whether a sum is computed anew or corrected. For a text that is long enough
+the losses of all pairs are tabled before (`_all_pairs`); for others they are taken as pairs come.
 
 `ablate_lines` adds up loss_t = L(V without t, C) - L(V, C) for all pieces t at once. Without t,
 other tokens stand in some places of a line. A pair changes only if its span meets such a place: so
@@ -24,6 +25,7 @@ pairs are listed first, and then looked up together (`_look_up`).
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -94,62 +96,225 @@ def add_sums(shares: list[Sums]) -> Sums:
     return total._replace(high=total.high + (total.low >> 32), low=total.low & 0xFFFFFFFF)
 
 
-# --- losses of pairs
+# --- losses of pairs. Every rounding and every fused multiply-add is written down, so that one pair
+# computed alone, and many computed side by side on any processor, have the same bits.
 
-_PAIR_BITS = 16  # of a cache entry: which pair it is, 0 for none; the bits below are its loss
-_LOSS_BITS = np.uint64(64 - _PAIR_BITS)
-_LOSS_MASK = np.uint64((1 << (64 - _PAIR_BITS)) - 1)
-_FRACTION_BITS = 40  # of a loss; fewer where one may pass 2^8, or a line of them 2^22
+_FRACTION_BITS = 31  # of a loss and its unit together; fewer where a line of them may pass 2^62
 _LINE_BITS = 62  # of a line's loss, in 64 bits: it stays clear of the sign
+_PAIR_BITS = np.uint64(
+    32
+)  # of a cache entry: which pair it is, 0 for none; the 32 bits below are its loss
+_LOSS_MASK = np.uint64(0xFFFFFFFF)
+_ONE, _ZERO, _HALF = np.float32(1), np.float32(0), np.float32(0.5)
 
 
 class Scores(NamedTuple):
-    """E_T and E_C (float[V, d]), and a cache of pair losses; one: a loss of 1, in units.
+    """E_T and E_C (float32[V + 1 + padding, d], row x + 1 is of token x), and losses of pairs.
 
-    cache: uint64[2^bits]. Its size is fixed: a pair takes the entry of the one that was there. Up
-    to some 16,000 pieces each pair has its own. An entry says which pair it is beside its loss, in
+    one: a loss of 1, in units. table: uint32[pairs], the loss of every pair by `_pair_number`, or
+    nothing. Without it the losses are kept in the cache, uint64[2^bits], as they are met. A pair
+    takes the entry of the one that was there. An entry says which pair it is beside its loss, in
     one word: threads share the cache without a lock, for all write the same entry for a pair.
     """
 
+    table: np.ndarray
     cache: np.ndarray
     bits: np.uint64
     target: np.ndarray
     context: np.ndarray
-    one: float
+    one: np.float32
 
 
 def make_scores(
-    target: np.ndarray, context: np.ndarray, cache_bytes: int, line_pairs: int = 1
+    target: np.ndarray,
+    context: np.ndarray,
+    cache_bytes: int,
+    line_pairs: int = 1,
+    *,
+    table: bool = False,
+    threads: int = 1,
 ) -> Scores:
-    """Take E_T and E_C of pieces numbered by falling frequency, and make an empty cache.
+    """Take E_T and E_C of pieces numbered by falling frequency.
 
-    cache_bytes: the most memory that the cache may take. A small one is slow, and changes no byte
-    of the outcome. line_pairs: the most pairs that a line may have.
+    cache_bytes: the most memory that the cache may take. A small one is slow. line_pairs: the most
+    pairs that a line may have. table: whether to compute the losses of all pairs now, with so many
+    threads. Neither changes a byte of the outcome.
     """
-    target, context = (np.ascontiguousarray(matrix) for matrix in (target, context))
-    pairs = (len(target) + 1) * (len(target) + 2) // 2  # an uncovered character is a token, too
-    bits = min(max(cache_bytes // 8, 1).bit_length() - 1, pairs.bit_length())
-    bits = max(bits, pairs.bit_length() - _PAIR_BITS + 1)  # the other bits of a pair fit in a mark
     squares = (np.square(matrix, dtype=np.float64).sum(1).max() for matrix in (target, context))
     largest = 2 * (np.sqrt(np.prod(list(squares))) + 1)  # -log sigma(-x) < x + 1
     of_pair, of_line = (int(np.ceil(np.log2(most))) for most in (largest, largest * line_pairs))
-    fraction = min(_FRACTION_BITS, 64 - _PAIR_BITS - of_pair, _LINE_BITS - of_line)
-    return Scores(np.zeros(1 << bits, np.uint64), np.uint64(bits), target, context, 2.0**fraction)
+    one = np.float32(2.0 ** min(_FRACTION_BITS - of_pair, _LINE_BITS - of_line))
+    size = len(target) + 1  # an uncovered character is a token, too
+    rows = size + -size % _TILE, target.shape[1] + -target.shape[1] % _STEP
+    target, context = (_padded(matrix, rows) for matrix in (target, context))
+    pairs = size * (size + 1) // 2
+    if table:
+        losses = _all_pairs(target, context, one, size, threads)
+        return Scores(losses, np.zeros(1, np.uint64), np.uint64(0), target, context, one)
+    bits = min(max(cache_bytes // 8, 1).bit_length() - 1, pairs.bit_length())
+    bits = max(
+        bits, pairs.bit_length() - int(_PAIR_BITS) + 1
+    )  # the other bits of a pair fit in a mark
+    cache = np.zeros(1 << bits, np.uint64)
+    return Scores(np.zeros(0, np.uint32), cache, np.uint64(bits), target, context, one)
 
 
-@njit(cache=True, nogil=True)
-def _pair_loss(target, context, x, y):
-    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow.
+def _padded(matrix: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Return float32[shape]: a row of zeros, the matrix, and zeros around it."""
+    padded = np.zeros(shape, np.float32)
+    padded[1 : len(matrix) + 1, : matrix.shape[1]] = matrix
+    return padded
 
-    Both orders of x and y give the same bits. exp and log1p are those of the system's mathematical
-    library: another one may differ in a last bit, which seldom survives the rounding to units.
+
+def _all_pairs(
+    target: np.ndarray, context: np.ndarray, one: np.float32, size: int, threads: int
+) -> np.ndarray:
+    """Return the loss of every pair of tokens, in units: uint32[pairs], by `_pair_number`."""
+    table = np.empty(size * (size + 1) // 2, np.uint32)
+    columns = np.ascontiguousarray(target.T), np.ascontiguousarray(context.T)
+
+    def work(first: int) -> None:
+        _fill_columns(target, context, *columns, first, size, one, table)
+
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, range(0, size, _TILE)))
+    return table
+
+
+@intrinsic
+def _fma(_typing, a, b, c):
+    """Return a * b + c of float32, rounded once."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FloatType()
+        function = ir.FunctionType(kind, [kind] * 3)
+        return builder.call(
+            builder.module.declare_intrinsic("llvm.fma", [kind], function), arguments
+        )
+
+    return types.float32(types.float32, types.float32, types.float32), generate
+
+
+@intrinsic
+def _bits_of(_typing, number):
+    """Return the bits of a float32 as an int32."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(32))
+
+    return types.int32(types.float32), generate
+
+
+@intrinsic
+def _with_bits(_typing, bits):
+    """Return the float32 of these bits."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), generate
+
+
+_LOG2_E, _LN_2 = np.float32(1.44269504), np.float32(0.69314718)
+_LOWEST = np.float32(-125)  # of a power of two: below it, no bit of a loss changes
+_ROUNDING = np.float32(1.5 * 2**23)  # added and taken away, it leaves a whole number
+_SQRT_HALF = np.int32(0x3F3504F3)  # its bits
+_EXPONENT = np.int32(23)  # where a float32 has its exponent
+_P0, _P1, _P2, _P3, _P4, _P5 = np.array(
+    [1.5403530e-4, 1.3333558e-3, 9.6181291e-3, 5.5504109e-2, 2.4022651e-1, 6.9314718e-1], np.float32
+)  # of 2^x, |x| <= 1/2, the highest power first
+_S9, _S7, _S5, _S3 = (np.float32(1 / n) for n in (9, 7, 5, 3))  # of the area tangent
+
+
+@njit(inline="always")
+def _exp_of_minus(x):
+    """Return e^-x of x >= 0, within 2e-7."""
+    power = -x * _LOG2_E
+    power = power if power > _LOWEST else _LOWEST
+    rounded = power + _ROUNDING  # its low bits are the nearest whole number
+    rest = power - (rounded - _ROUNDING)
+    result = _fma(_P0, rest, _P1)
+    result = _fma(result, rest, _P2)
+    result = _fma(result, rest, _P3)
+    result = _fma(result, rest, _P4)
+    result = _fma(result, rest, _P5)
+    result = _fma(result, rest, _ONE)
+    return _with_bits(np.int32(_bits_of(result) + np.int32(_bits_of(rounded) << _EXPONENT)))
+
+
+@njit(inline="always")
+def _log(x):
+    """Return the natural logarithm of 1 <= x <= 4, within 2e-7: of x = m 2^n, by artanh."""
+    power = np.int32(np.int32(_bits_of(x) - _SQRT_HALF) >> _EXPONENT)
+    m = _with_bits(np.int32(_bits_of(x) - np.int32(power << _EXPONENT)))
+    s = (m - _ONE) / (m + _ONE)
+    square = s * s
+    series = _fma(_S9, square, _S7)
+    series = _fma(series, square, _S5)
+    series = _fma(series, square, _S3)
+    series = _fma(series, square, _ONE)
+    return _fma(np.float32(power), _LN_2, (s + s) * series)
+
+
+@njit(inline="always")
+def _units(there, back, one):
+    """Return -log sigma(there) - log sigma(back) as a whole number of units, without overflow.
+
+    Both orders of the two give the same bits.
     """
-    there = back = 0.0
+    a, b = _exp_of_minus(abs(there)), _exp_of_minus(abs(back))
+    below = (-there if there < _ZERO else _ZERO) + (-back if back < _ZERO else _ZERO)
+    loss = _log(_fma(a, b, (a + b) + _ONE)) + below
+    return np.uint32(np.int32(loss * one + _HALF))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _pair_loss(target, context, x, y, one):
+    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), in units.
+
+    Both orders of x and y give the same number. The error of a loss is below 2e-6.
+    """
+    there = back = _ZERO
     for k in range(target.shape[1]):
-        there += np.float64(target[x, k]) * np.float64(context[y, k])
-        back += np.float64(context[x, k]) * np.float64(target[y, k])
-    a, b = np.exp(-abs(there)), np.exp(-abs(back))
-    return max(-there, 0.0) + max(-back, 0.0) + np.log1p(a + b + a * b)
+        there = _fma(target[x + 1, k], context[y + 1, k], there)
+        back = _fma(context[x + 1, k], target[y + 1, k], back)
+    return _units(there, back, one)
+
+
+_TILE = 128  # columns of the table that are filled at a time
+_ROWS = 4  # rows of such a tile: its sums fit in the fastest memory
+_STEP = 4  # dimensions that are added before the sums go back to it
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fill_columns(target, context, target_columns, context_columns, first, size, one, table):
+    """Write the losses of the pairs of tokens whose lower number is in first..first + _TILE."""
+    there, back = np.empty((2, _ROWS, _TILE), np.float32)
+    of_target = target_columns[:, first : first + _TILE].copy()
+    of_context = context_columns[:, first : first + _TILE].copy()
+    for top in range(first, size, _ROWS):
+        there[:], back[:] = _ZERO, _ZERO
+        for k in range(0, target.shape[1], _STEP):
+            for row in range(_ROWS):
+                _add_products(there, row, target, top + row, of_context, k)
+                _add_products(back, row, context, top + row, of_target, k)
+        for row in range(min(_ROWS, size - top)):
+            high = top + row
+            begin = (high * (high + 1) >> 1) + first
+            for column in range(min(_TILE, high + 1 - first)):
+                table[begin + column] = _units(there[row, column], back[row, column], one)
+    if first == 0:  # uncovered characters lose nothing
+        for high in range(size):
+            table[high * (high + 1) >> 1] = 0
+
+
+@njit(inline="always")
+def _add_products(sums, row, matrix, token, columns, k):
+    """Add to sums[row] the products of _STEP dimensions, from k on, of a token and all columns."""
+    a, b, c, d = matrix[token, k], matrix[token, k + 1], matrix[token, k + 2], matrix[token, k + 3]
+    for at in range(_TILE):
+        total = _fma(b, columns[k + 1, at], _fma(a, columns[k, at], sums[row, at]))
+        sums[row, at] = _fma(d, columns[k + 3, at], _fma(c, columns[k + 2, at], total))
 
 
 @njit(cache=True, nogil=True)
@@ -160,17 +325,21 @@ def _pair_number(x, y):
 
 
 @njit(cache=True, nogil=True)
-def _fill(scores, x, y):
-    """Return the entry of a pair, computed if need be; uncovered characters (-1) lose nothing."""
+def _loss_of(scores, x, y):
+    """Return the loss of a pair, computed if need be; uncovered characters (-1) lose nothing."""
     pair = _pair_number(x, y)
+    if len(scores.table):
+        return np.int64(scores.table[pair])
     place = pair & ((np.uint64(1) << scores.bits) - np.uint64(1))
     mark = (pair >> scores.bits) + np.uint64(1)  # which of the pairs of this place; never 0
-    if scores.cache[place] >> _LOSS_BITS != mark:
-        loss = 0.0
+    entry = scores.cache[place]
+    if entry >> _PAIR_BITS != mark:
+        loss = np.uint64(0)
         if min(x, y) >= 0:
-            loss = _pair_loss(scores.target, scores.context, x, y)
-        scores.cache[place] = mark << _LOSS_BITS | np.uint64(loss * scores.one + 0.5)
-    return scores.cache[place]
+            loss = np.uint64(_pair_loss(scores.target, scores.context, x, y, scores.one))
+        entry = mark << _PAIR_BITS | loss
+        scores.cache[place] = entry
+    return np.int64(entry & _LOSS_MASK)
 
 
 @intrinsic
@@ -197,20 +366,28 @@ _AHEAD = 32  # pairs; anything from 16 to 64 is as good
 def _look_up(pairs, scores):
     """Return the losses of pairs of tokens (int32[pairs, 2]): int64[pairs], in units.
 
-    The cache of losses is far larger than the processor's, and waiting for memory takes several
+    Table and cache are far larger than the processor's caches, and waiting for memory takes several
     times as long as all else here. So each entry is fetched well before its turn.
     """
+    losses = np.empty(len(pairs), np.int64)
+    if len(scores.table):
+        table = scores.table
+        for k in range(len(pairs)):
+            later = min(k + _AHEAD, len(pairs) - 1)
+            _prefetch(table, _pair_number(pairs[later, 0], pairs[later, 1]))
+            losses[k] = table[_pair_number(pairs[k, 0], pairs[k, 1])]
+        return losses
     cache, bits = scores.cache, scores.bits
     inside = (np.uint64(1) << bits) - np.uint64(1)
-    losses = np.empty(len(pairs), np.int64)
     for k in range(len(pairs)):
         later = min(k + _AHEAD, len(pairs) - 1)
         _prefetch(cache, _pair_number(pairs[later, 0], pairs[later, 1]) & inside)
         pair = _pair_number(pairs[k, 0], pairs[k, 1])
         entry = cache[pair & inside]
-        if entry >> _LOSS_BITS != (pair >> bits) + np.uint64(1):
-            entry = _fill(scores, pairs[k, 0], pairs[k, 1])
-        losses[k] = np.int64(entry & _LOSS_MASK)
+        if entry >> _PAIR_BITS == (pair >> bits) + np.uint64(1):
+            losses[k] = np.int64(entry & _LOSS_MASK)
+        else:
+            losses[k] = _loss_of(scores, pairs[k, 0], pairs[k, 1])
     return losses
 
 
@@ -667,7 +844,7 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
                 if j - i <= window:
                     loss += losses[begins[i] + j - i - 1]
                 else:
-                    loss += np.int64(_fill(scores, tokens[i], tokens[j]) & _LOSS_MASK)
+                    loss += _loss_of(scores, tokens[i], tokens[j])
         places[place].loss = loss
 
 

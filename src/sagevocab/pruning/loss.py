@@ -33,6 +33,9 @@ from sagevocab.segmentation.decoder import Decoder, build_merges, build_trie, li
 from sagevocab.settings import SageKeys
 
 _CACHE_BYTES = 1 << 30  # twice as many take longer to clear than they save
+_TABLE_BYTES = 5 << 28  # of the losses of all pairs: up to 25,900 pieces
+# A table is filled faster than a cache if the text has more pairs than one in so many of the table.
+_PAIRS_FOR_ONE = 32
 
 
 @dataclass(frozen=True)
@@ -100,15 +103,21 @@ class AblationLosses:
         *,
         threads: int = 1,
         cache_bytes: int = _CACHE_BYTES,
+        table: bool | None = None,
     ) -> None:
         """Prepare the corpus.
 
         decoder: made for `corpus.types` and `pieces`.
-        threads, and cache_bytes, the most memory that pair losses may take, change no byte of the
+        threads, cache_bytes, the most memory that a cache of pair losses may take, and table,
+        whether all pairs are tabled instead (None: whichever is faster), change no byte of the
         outcome.
         """
         self._objective = objective
         self._cache_bytes = cache_bytes
+        pairs = (len(pieces) + 1) * (len(pieces) + 2) // 2
+        of_text = len(corpus.tokens) * objective.window * _PAIRS_FOR_ONE
+        fits = 4 * pairs <= _TABLE_BYTES and pairs <= of_text
+        self._table = fits if table is None else table
         self._n_pieces, self._threads = len(pieces), threads
         self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
         characters = _longest_line(self._whole, corpus.types)  # no line has more tokens
@@ -128,9 +137,10 @@ class AblationLosses:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
         self._sums.use_scores(None)  # their memory is free before it is taken again
         scores = kernels.make_scores(
-            target[self._order], context[self._order], self._cache_bytes, self._line_pairs
-        )
-        self._one = scores.one
+            target[self._order], context[self._order], self._cache_bytes, self._line_pairs,
+            table=self._table, threads=self._threads,
+        )  # fmt: skip
+        self._one = float(scores.one)
         self._sums.use_scores(scores)
 
     def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
