@@ -78,7 +78,6 @@ test-library:  ## Test the library alone, installed from its wheel (minutes, dow
 
 test-report: $(INSTALLED)  ## Test the report page in Chromium; yours, too: make test-report REPORT=page.html
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
-	@echo "Screenshots to look at: build/screenshots/"
 
 test-stages: $(INSTALLED)  ## Test each stage with its own packages alone (minutes, downloads).
 	$(BIN)/python -m pytest -m slow tests/workflow/test_stages.py

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reproduction.controls import (
@@ -104,6 +104,7 @@ def corpus_of(lines: list[str]) -> WordCorpus:
     return WordCorpus.from_lines(lines, Normalizer())
 
 
+@settings(max_examples=25)
 @given(SOME_LINES, st.sets(st.sampled_from(MERGED[4:])))
 def test_extra_tokens_are_those_of_segmenting_again(lines, gone):
     left = [piece for piece in MERGED if piece not in gone]
@@ -128,6 +129,7 @@ def test_a_share_that_is_swallowed_by_hand():
     assert (found["b"], found["ab"], found["cab"], found["▁ab"]) == (1.0, 1 / 2, 0.0, 0.0)
 
 
+@settings(max_examples=25)
 @given(SOME_LINES)
 def test_a_share_that_is_swallowed_is_that_of_merging_step_by_step(lines):
     words = [list(word) for line in words_of(lines) for word in line]

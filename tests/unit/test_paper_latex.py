@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from latex_checks import faults_in_print, widths_of
+from latex_checks import faults_in_print
 from reproduction.analysis.examples import Segmentation
 from reproduction.paper.latex import latex, latex_text
 from reproduction.paper.table import Table
@@ -78,15 +78,8 @@ def test_a_caption_has_its_literals_and_no_line_breaks():
 
 def test_a_row_is_in_one_table_and_a_long_table_continues_under_its_head(tmp_path):
     texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
-    assert {name: widths_of(text) for name, text in texts.items()} == {
-        "wide cells": [5],
-        "many columns": [14],
-        "many rows": [7, 7],
-        "both": [11, 11],
-        "sentences": [3],
-        "names": [3],
-        "bracket first": [2],
-    }
+    pages = {name: text.count(r"\begin{tabular}") for name, text in texts.items()}
+    assert pages == {**dict.fromkeys(texts, 1), "many rows": 2, "both": 2}
     aside = [name for name, text in texts.items() if r"\begin{sidewaystable*}" in text]
     assert aside == ["many columns", "both"]
     head = r"Text & Claim & 1 & 2 & 3 & 4 & 5 \\"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from reproduction.paper.overlap import (
@@ -41,30 +39,6 @@ def test_without_a_second_seed_or_random_prunings_nothing_is_accounted_for(drawn
     alone = overlaps({"English": PRUNED}, {"SaGe": ["sage"]}, CONTROLS, drawn)
     assert alone["accounts_for"].isna().all()
     assert math.isnan(alone["mean"][0]) and alone["pairs"][0] == 0
-
-
-REFERENCE = Path(__file__).parents[2] / "results/reference"
-TABLE, SIZES = "intrinsic/tables/table_overlap.csv", "controls/table_overlap_sizes.csv"
-
-
-def verdict_of(table: str, language: str, reading: str) -> str | None:
-    """Return the verdict of the rule on a row of a committed table of overlaps."""
-    frame = pd.read_csv(REFERENCE / table)
-    rows = frame[(frame["language"] == language) & (frame["reading"] == reading)]
-    controls = {row["control"]: row for row in rows.to_dict("records")}
-    words = [f"{reading} without vectors", f"{reading}, shuffled words", ["counts", "extra tokens"]]
-    return what_chooses(controls, *words)
-
-
-@pytest.mark.parametrize("table, count", [(TABLE, 4), (SIZES, 12)])
-def test_the_rule_gives_the_verdicts_of_the_results(table, count):
-    rows = pd.read_csv(REFERENCE / table)[["language", "reading"]].drop_duplicates()
-    assert len(rows) == count
-    for language, reading in rows.itertuples(index=False):
-        expected = {"SaGe": "both", "SaGe 1.0": "mostly counts"}[reading]
-        if language.startswith("German"):
-            expected = "both"
-        assert verdict_of(table, language, reading) == expected
 
 
 SHARES = {"zero": 0.9, "shuffled": 0.9, "counts": 0.9, "extra": 0.3}

@@ -14,7 +14,6 @@ from py_mini_racer import MiniRacer
 from playground_samples import CHARACTERS, spoilt, turkish
 from reproduction.paper.playground import example_sentences, playground_data, replacements
 from sagevocab.corpus.words import NORMALIZATIONS, Normalizer, character_map
-from sagevocab.errors import UserError
 from sagevocab.huggingface.export import export_greedy
 from sagevocab.huggingface.folders import read_description
 from sagevocab.huggingface.segmenter import load_segmenter
@@ -215,10 +214,3 @@ def test_other_methods_are_left_out_by_name(folders, tmp_path):
         {"language": "Turkish", "label": "F"},
     ]
     assert [language["key"] for language in data["languages"]] == ["en"]
-
-
-def test_a_damaged_folder_is_reported_in_one_line(tmp_path):
-    export_greedy(tmp_path, ["▁", "a"], WORDS, CARD)
-    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(UserError, match=r"tokenizer\.json: is damaged"):
-        data_of({"en": {"bpe": tmp_path}})

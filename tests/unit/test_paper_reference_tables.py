@@ -79,21 +79,6 @@ def test_the_released_program_and_the_preset_are_compared_with_controls_of_their
     assert dict(chooses) == {"program": "both", "preset": "mostly contexts"}
 
 
-def test_what_chooses_the_pieces_of_the_released_program() -> None:
-    rows = pd.read_csv(REFERENCE / "controls/released_program/table_released_program.csv")
-    rows = rows.set_index(["reading", "language", "control"]).sort_index()
-    of_readings = {  # percent that no vectors and counts account for, and the verdict of the rule
-        ("program", "English"): (89, 59, "both"),
-        ("preset", "English"): (83, 83, "mostly counts"),
-        ("program", "Turkish"): (87, 67, "both"),
-        ("preset", "Turkish"): (73, 75, "both"),
-    }
-    for reading, expected in of_readings.items():
-        found = rows.loc[reading]
-        shares = (100 * found["accounts_for"]).round().loc[["without vectors", "counts"]]
-        assert (*shares, found["chooses"].iloc[0]) == expected
-
-
 # --- vectors
 
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 
 import pandas as pd
-import pytest
 
 from reference_runs import REFERENCE
-from reproduction.paper.tokenizers import read_texts, table_tokenizers
-from sagevocab.errors import UserError
+from reproduction.paper.tokenizers import table_tokenizers
 
 SUMMARY = REFERENCE / "intrinsic/frames/analysis/en/train/bpe/summary.json"
 
@@ -25,8 +23,3 @@ def test_morphemes_stand_only_where_a_list_is_given(outputs):
     table_tokenizers(texts, morphology={}).write(**outputs)
     assert "morpheme_recall" not in pd.read_csv(outputs["csv"]).dropna(axis="columns")
     assert "language_settings.LANGUAGE.morphology" in outputs["md"].read_text(encoding="utf-8")
-
-
-def test_a_missing_summary_is_named(tmp_path):
-    with pytest.raises(UserError, match=r"no\.json: "):
-        read_texts({"en": {"train": {"BPE": tmp_path / "no.json"}}})

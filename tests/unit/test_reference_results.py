@@ -26,7 +26,6 @@ SCORES = {
     "stsb": lambda label, found: pearsonr(label.astype(float), found.astype(float)).statistic,
     "ner_en": lambda tags, found: f1_score(list(map(list, tags)), list(map(list, found))),
 }
-SCORES["ner_tr"] = SCORES["ner_en"]
 
 
 def means_over_seeds(run: Path, task: str, form: str, split: str) -> dict[str, float]:
@@ -54,7 +53,7 @@ def test_scores_of_probes_are_those_of_their_answers(task, form):
         assert row["value"] == pytest.approx(found[tokenizer], abs=1e-9)
 
 
-@pytest.mark.parametrize("task", ["sst2", "stsb", "ner_tr"])
+@pytest.mark.parametrize("task", ["sst2", "stsb"])
 def test_scores_of_fine_tuned_models_are_those_of_their_answers(task):
     table = pd.read_csv(REFERENCE / "lm/tables/table_differences.csv")
     table = table[(table["method"] == "fine-tuned models") & (table["task"] == task)]
@@ -89,32 +88,6 @@ def test_bits_of_n_grams_and_causal_models_are_those_of_their_lines(title, langu
             assert row["value"] == pytest.approx(rates[tokenizer], abs=1e-6)
 
 
-@pytest.mark.parametrize(("title", "language"), [("English", "en"), ("Turkish", "tr")])
-@pytest.mark.parametrize("folder", ["causal", "causal_large"])
-def test_bits_of_models_of_controls_are_those_of_their_lines(folder, title, language):
-    table = pd.read_csv(REFERENCE / f"controls/{folder}/table_causal.csv")
-    rows = table.query("language == @title and baseline == 'BPE'").set_index("tokenizer")
-    lines = pd.read_parquet(REFERENCE / f"controls/{folder}/{language}.parquet")
-    lines = lines.astype({"bits": float})
-    totals = lines.groupby("tokenizer")[["bits", "characters"]].sum()
-    rates = totals["bits"] / totals["characters"]
-    names = {"counts": "counts", "sage_released": "SaGe 1.0", "random": "pruned at random"}
-    for tokenizer, label in names.items():
-        assert rows["value"][label] == pytest.approx(rates[tokenizer])
-        assert rows["difference"][label] == pytest.approx(rates[tokenizer] - rates["bpe"])
-
-
-def test_scores_of_vectors_of_controls_are_those_of_their_answers():
-    table = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
-    rows = table.query("task == 'stsb' and baseline == 'BPE'").set_index("tokenizer")
-    answers = pd.read_parquet(REFERENCE / "controls/vectors/stsb.parquet").astype(float)
-    for tokenizer, label in {"counts": "counts", "sage_released": "SaGe 1.0"}.items():
-        scores = [
-            SCORES["stsb"](answers["label"], answers[f"{tokenizer}.{n}"]) for n in range(1, 6)
-        ]
-        assert rows["value"][label] == pytest.approx(sum(scores) / len(scores))
-
-
 # --- contexts or counts
 
 CONTROLS = {
@@ -126,13 +99,10 @@ CONTROLS = {
 }
 
 
-LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
-OTHERS = sorted((REFERENCE / "controls").glob("*000/*.parquet"))
-
-
-def pruned_by(language: str, folder="intrinsic/prunings") -> dict[str, set[str]]:
+def pruned_by(language: str) -> dict[str, set[str]]:
     """The pieces that each tokenizer and control pruned, by name and seed."""
-    table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
+    table = pd.read_parquet(REFERENCE / f"intrinsic/prunings/{language}.parquet")
+    table = table.set_index("piece")
     return {name: set(table.index[table[name] >= 0]) for name in table}
 
 
@@ -194,22 +164,6 @@ def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
     blind = {f"{sage} without vectors": f"{name}_zero"}
     found = {label: in_common(pruned, name, one) for label, one in (CONTROLS | blind).items()}
     assert found == pytest.approx({label: means[label] for label in found})
-
-
-@pytest.mark.parametrize("path", OTHERS, ids=lambda path: f"{path.parent.name} {path.stem}")
-@pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
-def test_overlaps_of_other_runs_are_those_of_their_prunings(sage, path):
-    name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
-    size, language = path.parent.name, LANGUAGES[path.stem]
-    pruned = pruned_by(path.stem, f"controls/{size}")
-    assert {len(pieces) for pieces in pruned.values()} == {int(size) // 4}
-    names = ["counts", f"{name}_zero", f"{name}_shuffled"]
-    shares = [in_common(pruned, name, one) for one in names]
-    titled = f"{language}, {int(size):,} pieces"
-    table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
-    means = table[(table["language"] == titled) & (table["reading"] == sage)]
-    labels = ["counts", f"{sage} without vectors", f"{sage}, shuffled words"]
-    assert means.set_index("control")["mean"][labels].tolist() == pytest.approx(shares)
 
 
 def test_the_report_page_is_built_from_what_is_committed(tmp_path):
