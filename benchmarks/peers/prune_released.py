@@ -7,10 +7,11 @@ has a sentence a line; a seeded sample of it is taken. All begin with the same B
 the same vectors: Word2Vec's of two seeds, those of the same text with its words in random order,
 and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it, too.
 
-pruned.json keeps what each of them pruned: a run that was stopped resumes. If the library's module
-does not prune the same pieces in the same order as the program, the last line says so, and the exit
-code is 1. Two such files are results/reference/controls/released_program/{en,tr}.json, of before
-the module; the target `reference_tables` compares what program and preset pruned.
+pruned.json keeps what each of them pruned: a run that was stopped resumes; to a file without the
+module's pieces these alone are added. If the module does not prune the same pieces in the same order
+as the program, the last line says so, and the exit code is 1. Two such files, without the module's,
+are results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
+what program and preset pruned.
 """
 
 from __future__ import annotations
@@ -109,15 +110,16 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             exact = ReleasedSettings(**settings)
             batches = prune_as_released(corpus, pieces, merges, embeddings.target, exact)
             pruned[f"exact, {kind}"] = [piece for batch in batches for piece in batch.pruned]
-            pruned[f"program, {kind}"] = run_program(
-                python_of("sage_1", arguments.peers),
-                folder,
-                checkout=arguments.checkout,
-                lines=folder / "lines.txt",
-                model=folder / "bpe.model",
-                embeddings=folder / "embeddings.npz",
-                **options,
-            )
+            if f"program, {kind}" not in pruned:
+                pruned[f"program, {kind}"] = run_program(
+                    python_of("sage_1", arguments.peers),
+                    folder,
+                    checkout=arguments.checkout,
+                    lines=folder / "lines.txt",
+                    model=folder / "bpe.model",
+                    embeddings=folder / "embeddings.npz",
+                    **options,
+                )
             write_json(arguments.pruned, pruned)
     unlike = [kind for kind in VECTORS if pruned[f"exact, {kind}"] != pruned[f"program, {kind}"]]
     if unlike:
