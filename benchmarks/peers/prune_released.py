@@ -8,10 +8,10 @@ the same vectors: Word2Vec's of two seeds, those of the same text with its words
 and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it, too.
 
 pruned.json keeps what each of them pruned: a run that was stopped resumes; to a file without the
-module's pieces these alone are added. If the module does not prune the same pieces in the same order
-as the program, the last line says so, and the exit code is 1. Two such files, without the module's,
-are results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
-what program and preset pruned.
+module's pieces these alone are added. If the module does not prune the same pieces in the same
+order as the program, the last line says so, and the exit code is 1. Two such files, without the
+module's, are results/reference/controls/released_program/{en,tr}.json; the target
+`reference_tables` compares what program and preset pruned.
 """
 
 from __future__ import annotations
