@@ -67,17 +67,6 @@ def test_an_override_holds_only_what_differs(paper: dict, name: str) -> None:
     assert [path for path, value in demo.items() if printed.get(path, missing) == value] == []
 
 
-def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
-    del paper["lm"], paper["word2vec"]
-    paper["lm"] = {"pretrain": {"steps": 1}}
-    filled = check_config(paper)
-    assert filled.word2vec.negative == 15
-    assert filled.lm.finetune.seeds == [1, 2, 3]
-    filled.lm.finetune.seeds.append(4)
-    again = check_config({**copy.deepcopy(paper), "lm": {"pretrain": {"steps": 1}}})
-    assert again.lm.finetune.seeds == [1, 2, 3]
-
-
 def test_one_value_has_one_form(paper: dict) -> None:
     """Else `hours: 24` for 24.0, or keys in another order, would train finished models again."""
     usual = check_config(copy.deepcopy(paper))

@@ -17,7 +17,6 @@ No n-gram is an object: those of an order are a sorted array of keys, context ·
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,8 +28,6 @@ import pandas as pd
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.segmentation.counts import SegmentedCorpus
 from sagevocab.segmentation.segmenter import Segmenter
-
-log = logging.getLogger(__name__)
 
 ORDERS = 5
 BOUND, UNKNOWN = 0, 1
@@ -78,9 +75,6 @@ def measure_ngrams(
         for order, p in enumerate(probabilities(sample, asked.stream, symbols), start=1):
             bits = np.bincount(line, weights=-np.log2(p), minlength=held.n_lines)
             frame[f"bits_{order}"] = bits + asked.spelled
-        totals = frame.sum()
-        rates = [totals[f"bits_{order}"] / totals["characters"] for order in range(1, ORDERS + 1)]
-        log.info("%d lines: %s bits per character", size, ", ".join(f"{r:.3f}" for r in rates))
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 

@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from reproduction.analysis.metrics import class_scores, span_scores, value_scores
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.parquet import read_parquet
 from sagevocab.corpus.words import Normalizer, split_words
@@ -137,27 +136,14 @@ def probe_task(
     probes = {f"{VECTORS}{seed}": partial(probe.by_vectors, own) for seed, own in vectors.items()}
     if kind != SIMILARITY:
         probes = {PIECES: probe.by_pieces, **probes}
-    answers, gold = rows.asked.copy(), GOLD[kind]
-    answers[gold] = rows.frame[gold][rows.fitted :].tolist()
+    answers = rows.asked.copy()
+    answers[GOLD[kind]] = rows.frame[GOLD[kind]][rows.fitted :].tolist()
     for name, ask in probes.items():
         # Sums of several threads depend on their number.
         with threadpool_limits(1):
             found = ask()
         answers[name] = probe.by_row(found)
-        for split, part in answers.groupby("split"):
-            log.info("%s, %s: %s", name, split, _scores(part[gold], part[name], kind))
     return answers
-
-
-def _scores(gold: pd.Series, found: pd.Series, kind: str) -> str:
-    if kind == TAGS:
-        scores = span_scores(list(gold), list(found))
-    elif kind == SIMILARITY:
-        scores = value_scores(gold.to_numpy(), found.to_numpy())
-    else:
-        classes = int(max(gold.max(), found.max(), 1)) + 1
-        scores = class_scores(gold.to_numpy(), found.to_numpy(), classes)
-    return ", ".join(f"{name} {value:.4f}" for name, value in scores.items())
 
 
 # --- texts as counts of pieces
