@@ -109,11 +109,11 @@ def test_as_a_module_with_a_prefix(tiny, elsewhere: Path) -> None:
 
 
 def test_the_date_of_a_script_plans_nothing_where_no_source_is_below(tiny) -> None:
-    target = "table_hyperparameters_vocabulary"
-    assert tiny(target).returncode == 0
+    targets = ("table_hyperparameters_vocabulary", "retrieve")
+    assert tiny(*targets).returncode == 0
     subprocess.run(["touch", *tiny.checkout.glob("workflow/scripts/*.py")], check=True)
-    for profile in ((), ("--workflow-profile=none",)):
-        again = tiny(target, "--dry-run", *profile)
+    for options in ((*targets,), (*targets, "--workflow-profile=none"), ("retrieve",)):
+        again = tiny("--dry-run", *options)
         assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
 
 

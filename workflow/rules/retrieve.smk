@@ -18,6 +18,8 @@ RETRIEVED = {run.retrieved_path(*named): named for named in run.sources}
 
 rule retrieve_source:
     """What a source has, as it came: a dump, a text, rows of a task, a list of segmented words."""
+    input:
+        ignore_dates_of_scripts,
     output:
         raw=result("retrieved/{source}"),
         description=result("retrieved/{source}.source.json"),
