@@ -20,7 +20,7 @@ import pytest
 from reproduction import manifest as manifests
 from reproduction.digests import PACKAGES
 from reproduction.job import job
-from reproduction.manifest import commits_of, git_commit, read_manifest
+from reproduction.manifest import git_commit, read_manifest
 from sagevocab.errors import UserError
 from sagevocab.files import file_digest
 
@@ -136,17 +136,6 @@ def test_an_entry_names_what_was_retrieved() -> None:
     make(made)
     [entry] = read_manifest(MANIFEST)["jobs"].values()
     assert entry["sources"] == {str(description): found}
-
-
-def test_the_commits_that_made_files_are_told_from_the_manifest(monkeypatch) -> None:
-    for name, commit in {"figure_x": "aa", "figure_y": "bb"}.items():
-        monkeypatch.setattr(manifests, "git_commit", lambda commit=commit: commit)
-        make(rule(name))
-    assert commits_of(rule("figure_x").output, MANIFEST) == ["aa"]
-    assert commits_of([*rule("figure_x").output, *rule("figure_y").output], MANIFEST) == [
-        "aa",
-        "bb",
-    ]
 
 
 def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypatch) -> None:

@@ -64,14 +64,6 @@ def read_manifest(manifest: Path) -> dict[str, Any]:
     return read_json(manifest) if manifest.is_file() else {"environments": {}, "jobs": {}}
 
 
-def commits_of(files: Iterable[str | Path], manifest: Path) -> list[str]:
-    """Return the commits that made some files, by the run's manifest."""
-    whole = read_manifest(manifest)
-    makers = {file: job["environment"] for job in whole["jobs"].values() for file in job["sha256"]}
-    environments = {makers[str(file)] for file in files if str(file) in makers}
-    return sorted({whole["environments"][one]["git_commit"] or "unknown" for one in environments})
-
-
 def package_versions() -> dict[str, str]:
     """Return the versions of the installed packages that can change a result."""
     return versions.package_versions(PACKAGES)

@@ -72,7 +72,7 @@ try:
         registered,
         resource,
     )
-    from reproduction.artefacts.shared import causal_files, curve_files, training_logs
+    from reproduction.artefacts.shared import curve_files, training_logs
     from reproduction.builds import CONTROLS, word2vec_settings
     from reproduction.cards import card, text_of
     from reproduction.config import load_run

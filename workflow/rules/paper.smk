@@ -216,9 +216,6 @@ rule build_reference:
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)
         ],
-        models=run.model_files(),
-        scores=run.score_files(run.tasks),
-        causal=flat(causal_files(run)),
         paper=resource("paper_values.yaml"),
         template=report_file("reference.md.jinja"),
     output:

@@ -29,9 +29,4 @@ with job(snakemake):
         report=params.report,
         results=Path(inputs.artefacts[0]).parents[1],
         prunings=inputs.prunings,
-        made={
-            "Masked models were trained": inputs.models,
-            "Causal models were trained": inputs.causal,
-            "Scores were made": inputs.scores,
-        },
     )

@@ -8,7 +8,6 @@ pruned. Texts are left out.
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import shutil
@@ -19,9 +18,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow.parquet
-import yaml
 
-from reproduction.manifest import commits_of, git_commit, package_versions
+from reproduction.manifest import git_commit
 from reproduction.paper.formats import listed, page_environment
 from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
 from reproduction.paper.inputs import read_paper_values
@@ -35,7 +33,6 @@ from sagevocab.pieces import read_pieces
 log = logging.getLogger(__name__)
 
 LARGEST_FILE = 1_000_000  # bytes; a larger figure or table stays behind
-_SECTIONS = ("seed", "vocabulary", "sage", "word2vec", "analysis")  # shown of every run
 
 
 def build_reference(
@@ -52,7 +49,6 @@ def build_reference(
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
-    made: Mapping[str, Sequence[Path | str]] | None = None,
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
 ) -> None:
@@ -73,8 +69,6 @@ def build_reference(
         lists: path and format of the lists of segmented words.
         tasks: label, split, title, files (of the source) and rows (path of the rows taken from
             them) of each split of each task.
-        made: artefacts that stay behind, by a phrase such as "Models were trained"; the page names
-            the commits that made them.
         tokenizers: folders to copy.
         prunings: `ablations.parquet` of every tokenizer that is pruned.
 
@@ -107,8 +101,6 @@ def build_reference(
             lists=lists,
             tasks=tasks,
             differences=list(differences(run, read_paper_values(paper))),
-            settings=_settings(run),
-            made={what: commits_of(found, manifest) for what, found in (made or {}).items()},
             left=left,
             heavy=heavy,
         )
@@ -168,17 +160,8 @@ def _render(template: Path | str, **values: Any) -> str:
     environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
         listed=listed,
-        packages=package_versions(),
         largest_file=LARGEST_FILE,
         largest_frames=LARGEST_FRAMES,
         **values,
     )
     return re.sub(r"\n{3,}", "\n\n", page).rstrip("\n") + "\n"
-
-
-def _settings(run: Mapping[str, Any]) -> str:
-    """Return the settings that made vocabularies, measurements and models, as YAML."""
-    sections = [*_SECTIONS, *(["lm"] if run["models"] else [])]
-    shown = {key: run["settings"][key] for key in sections if key in run["settings"]}
-    plain = json.loads(json.dumps(shown))  # Snakemake's own mappings are no YAML
-    return yaml.safe_dump(plain, sort_keys=True).rstrip("\n")
