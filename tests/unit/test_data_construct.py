@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from reproduction.data.construct import read_places
-from reproduction.data.datasets import tags_to_iob2
 from reproduction.data.sources import resolve_source
 from sagevocab.errors import UserError
 
 FOLDER = Path(__file__).parents[2] / "workflow/resources/demo"
 TASKS = sorted({file.name.partition(".")[0] for file in FOLDER.iterdir()})
-PAIRS = ["mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"]
 COUNTS = {"sst2": (140, 45)}
 
 
@@ -67,23 +65,3 @@ def test_splits_have_their_rows_and_share_no_text(task) -> None:
     first = {str(next(iter(row.values()))) for row in train}
     assert len(first) == len(train)
     assert not first & {str(next(iter(row.values()))) for row in validation}
-
-
-@pytest.mark.parametrize("task", PAIRS)
-def test_the_label_of_a_pair_is_how_many_words_it_shares(task) -> None:
-    by_label: dict[float, list[float]] = {}
-    for row in rows(task, "train"):
-        first, second, label = row.values()
-        shared = {*first.split()} & {*second.split()}
-        by_label.setdefault(round(float(label)), []).append(len(shared) / len({*second.split()}))
-    means = [sum(shares) / len(shares) for _, shares in sorted(by_label.items())]
-    assert len(means) >= 2
-    assert means == sorted(means, reverse=task not in ("mrpc", "qqp", "stsb"))
-
-
-@pytest.mark.parametrize("task", ["ner_en", "ner_tr"])
-def test_tags_are_iob2_and_as_many_as_tokens(task) -> None:
-    found = rows(task, "train")
-    tags = [row["ner_tags"] for row in found]
-    assert tags_to_iob2(tags) == tags
-    assert all(len(row["tokens"]) == len(row["ner_tags"]) for row in found)

@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _MARK = "fingerprint"
+_LOOKS, _LOOK_SECONDS = 50, 0.1  # at a lock that cannot be opened
 _LEFTOVER = re.compile(r"\..+\.\d+\.partial\.npz")  # see `atomic_path`
 
 
@@ -60,7 +62,8 @@ def turn(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _locked_in_turn(path, tell) as file:
-        file.truncate(0)
+        file.seek(0)
+        file.truncate()
         file.write(f"{os.getpid()} on {platform.node()}")
         file.flush()
         try:
@@ -74,6 +77,8 @@ def _locked_in_turn(path: Path, tell: Callable[[str], None]) -> IO:
     """Return the file at `path`, opened and locked, after who holds it now."""
     while True:
         file = _opened_lock(path)
+        with suppress(PermissionError):  # of another person
+            os.fchmod(file.fileno(), 0o600 | path.parent.stat().st_mode & 0o066)
         try:
             if not try_lock(file):
                 file.seek(0)
@@ -93,18 +98,18 @@ def _opened_lock(path: Path) -> IO:
     Raises:
         UserError: another person left it, and keeps it to themselves.
     """
-    try:
-        file = path.open("a+")
-    except PermissionError as error:
-        if not path.exists():
-            raise
-        raise UserError(
-            f"{path}: another person left this lock, and it cannot be opened; its owner can delete "
-            "it once nothing of theirs runs"
-        ) from error
-    with suppress(PermissionError):  # of another person
-        os.fchmod(file.fileno(), 0o600 | path.parent.stat().st_mode & 0o066)
-    return file
+    for _ in range(_LOOKS):
+        try:
+            # Of another person, Linux opens no file in a folder like /tmp that it might create.
+            return path.open("r+" if path.exists() else "x+")
+        except (FileExistsError, FileNotFoundError, PermissionError):
+            if not path.exists() and not os.access(path.parent, os.W_OK):
+                raise
+            time.sleep(_LOOK_SECONDS)  # it may just be made, or removed
+    raise UserError(
+        f"{path}: another person left this lock, and it cannot be opened; its owner can delete it "
+        "once nothing of theirs runs"
+    )
 
 
 def _is_at(file: IO, path: Path) -> bool:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import requests
@@ -111,7 +111,7 @@ def download(
     expected: Expected | None = None,
     span: Span | None = None,
     headers: Mapping[str, str] | None = None,
-    cache: Literal["first", "renew", "only"] = "first",
+    offline: bool = False,
     advice: str = "download it by hand",
 ) -> Fetched:
     """Bring the file behind the first working one of `urls` to this machine.
@@ -122,8 +122,7 @@ def download(
         expected: what is known of the file.
         span: the part of the file that is wanted.
         headers: what is sent beside the usual; no redirect takes an authorization elsewhere.
-        cache: `first` asks a server for what is not in the cache, `renew` for what is, too, as of a
-            list that changes; `only` asks none.
+        offline: whether no server may be asked for what is not in the cache.
         advice: what a user without that network can do; the end of the error message.
 
     Raises:
@@ -139,11 +138,10 @@ def download(
     for url in _in_order(urls, cache_dir, span):
         path = cache_dir / cache_name(url, span)
         try:
-            sha256 = None if cache == "renew" else _finished(path, wanted)
-            if not sha256 and cache == "only":
+            sha256 = _finished(path, wanted)
+            if not sha256 and offline:
                 raise RefusedError(f"HF_HUB_OFFLINE is set, and {cache_dir} lacks it; unset it")
-            request = _Request(url, span, headers or {}, wanted)
-            sha256 = sha256 or _fetched(path, request, renew=cache == "renew")
+            sha256 = sha256 or _fetched(path, _Request(url, span, headers or {}, wanted))
         except RefusedError as error:
             log.warning("%s: %s", url, error)
             refusals[url] = error
@@ -210,14 +208,25 @@ def cache_name(url: str, span: Span | None = None) -> str:
     return f"{key}-{base[-120:]}{place}"
 
 
-def _fetched(path: Path, request: _Request, *, renew: bool) -> str:
+def keep(path: Path, cache_dir: Path) -> None:
+    """Put a copy of a download into another cache, if that can be written."""
+    place = cache_dir / path.name
+    try:
+        with atomic_path(place) as copy:
+            shutil.copyfile(path, copy)
+            _make_readable(copy)
+    except OSError as error:
+        log.warning("%s: cannot be written (%s)", place, error.strerror)
+
+
+def _fetched(path: Path, request: _Request) -> str:
     """Bring a whole file to its place in the cache; return its SHA-256."""
     expected = request.expected
     with disk_errors(path.parent, "make room or set `download_dir`"):
         lock = path.with_name(f"{path.name}.lock")
         with turn(lock, lambda holder: log.info("%s: process %s fetches it", path, holder)):
             # Who held the lock before may have fetched it.
-            if not renew and (sha256 := _finished(path, expected)):
+            if sha256 := _finished(path, expected):
                 return sha256
             part = path.with_name(f"{path.name}.part")
             # Without a checksum, nothing would show that a rest is of another file.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from reproduction.data.download import (
     ForbiddenError,
     RefusedError,
     download,
+    keep,
 )
 from sagevocab.errors import tell
 from sagevocab.files import atomic_path
@@ -93,10 +95,13 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
     address = f"{constants.ENDPOINT}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
     expected = Expected(check=lambda path: _read_listing(path, hub.files))
-    # A commit never changes; a branch may have moved since.
-    renew = not _COMMIT.fullmatch(hub.revision)
-    path = _fetch(source, url, cache_dir, expected, renew=renew)
-    commit, files = _read_listing(path, hub.files)
+    if _COMMIT.fullmatch(hub.revision) or constants.HF_HUB_OFFLINE:
+        commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub.files)
+    else:
+        with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
+            path = _fetch(source, url, Path(folder), expected)
+            keep(path, cache_dir)
+            commit, files = _read_listing(path, hub.files)
     log.info("%s: revision %s is commit %s", hub_url(hub), hub.revision, commit)
     return commit, files
 
@@ -131,16 +136,13 @@ def _expected(said: dict[str, Any]) -> Expected:
     return Expected(said["size"], {"git": said["blobId"]})
 
 
-def _fetch(
-    source: Hub, url: str, cache_dir: Path, expected: Expected, *, renew: bool = False
-) -> Path:
+def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected) -> Path:
     """Bring a file of the hub to the cache, with the user's token."""
     token = get_token()
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    where = {"cache_dir": cache_dir, "advice": source.advice}
-    use = "only" if constants.HF_HUB_OFFLINE else "renew" if renew else "first"
+    where = {"cache_dir": cache_dir, "offline": constants.HF_HUB_OFFLINE, "advice": source.advice}
     try:
-        return download([url], expected=expected, headers=headers, cache=use, **where).path
+        return download([url], expected=expected, headers=headers, **where).path
     except ForbiddenError as error:
         raise ForbiddenError(
             f"{error}; if {hub_url(source.hub)} is gated, accept its terms there and set HF_TOKEN; "

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import tempfile
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -171,7 +172,7 @@ class Download(_Verified):
             drawn = draw_streams(self.urls, self.index, output, part, **where)
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
-        checksums = {"sha256": self.sha256} if self.sha256 else self._published_checksums(cache_dir)
+        checksums = {"sha256": self.sha256} if self.sha256 else self._published_checksums()
         expected = Expected(self.bytes, checksums)
         fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
         publish(fetched.path, output)
@@ -204,7 +205,7 @@ class Download(_Verified):
         changed |= {key: filled(text) for key, text in texts.items() if text}
         return self.model_copy(update=changed)
 
-    def _published_checksums(self, cache_dir: Path) -> dict[str, str]:
+    def _published_checksums(self) -> dict[str, str]:
         """Return the checksum of the file in the lists that servers publish, or none.
 
         A list has lines `digest  name`, or is the Internet Archive's XML.
@@ -214,9 +215,10 @@ class Download(_Verified):
         if not self.sums:
             return {}
         name, digests = Path(urlsplit(self.urls[0]).path).name, {}
-        where = {"cache_dir": cache_dir, "advice": self.advice}
         try:
-            text = download(self.sums, cache="renew", **where).path.read_text(errors="replace")
+            with tempfile.TemporaryDirectory() as folder:  # a list of yesterday is no use
+                listed = download(self.sums, cache_dir=Path(folder), advice=self.advice)
+                text = listed.path.read_text(encoding="utf-8", errors="replace")
         except UnavailableError as error:
             log.warning("%s", error)
         else:
