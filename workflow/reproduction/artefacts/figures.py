@@ -60,19 +60,13 @@ def _with_controls(run: Run) -> list[str]:
     return list(dict.fromkeys([*run.compared, *(run.simple_controls if run.compared else [])]))
 
 
-def _simple_controls(run: Run) -> list[str]:
-    return run.labels(name for name in run.simple_controls if name not in run.compared)
-
-
-def _window(run: Run) -> int:
-    return run.config.analysis.windows[0]
-
-
 # What the figures of a training corpus and those of another domain declare.
 OF_FERTILITY = {
     "function": "figures.figure_fertility",
     "tokenizers": _with_controls,
-    "settings": {"controls": _simple_controls},
+    "settings": {
+        "controls": lambda run: run.labels(n for n in run.simple_controls if n not in run.compared)
+    },
     "reads": {
         "panels": Read(
             "analysis/{lang}/{corpus}/{tok}/fertility.parquet",
@@ -86,7 +80,7 @@ _NEIGHBOURS = Read(
 RATIO = {
     "function": "figures.figure_ratio",
     "tokenizers": compared,
-    "settings": {"window": _window},
+    "settings": {"window": lambda run: run.config.analysis.windows[0]},
     "reads": {"panels": _NEIGHBOURS},
 }
 

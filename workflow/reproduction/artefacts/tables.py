@@ -47,10 +47,6 @@ def _models(run: Run) -> list[str]:
     return run.models
 
 
-def _pretraining_note(run: Run) -> str:
-    return pretraining_note(run.model_budget["pretrain"]) if run.models else ""
-
-
 # --- scores
 
 
@@ -211,7 +207,10 @@ declare(
         "without_contexts": lambda run: {n: without_contexts(run, n) for n in run.sage_readings},
         "languages": lambda run: language_titles(run, run.languages),
     },
-    notes=lambda run, presets: [presets, _pretraining_note(run)],
+    notes=lambda run, presets: [
+        presets,
+        *([pretraining_note(run.model_budget["pretrain"])] if run.models else []),
+    ],
     reads={"claims": "claims.parquet", "values": paper_values},
 )
 declare(

@@ -89,7 +89,10 @@ def figure_fertility(panels: Words, *, controls: Sequence[str] = (), **files: Fi
         logarithmic_differences(grid[:, 1])
         name_panels(grid.flat, [_SHARES, _DIFFERENCES.format(baseline)] * len(panels))
         label_below(figure, "Subwords per word (pieces)")
-        legend_above(figure, _dot_handles(styles, controls))
+        legend_above(
+            figure,
+            [Line2D([], [], label=k, **_dot(one, k in controls)) for k, one in styles.items()],
+        )
 
 
 def _draw_dots(
@@ -110,13 +113,6 @@ def _draw_dots(
 def _dot(style: TokenizerStyle, is_open: bool) -> dict:
     face = {"markerfacecolor": "white"} if is_open else {}
     return {**style.dot, "markersize": 3.5, **face}
-
-
-def _dot_handles(styles: Mapping[str, TokenizerStyle], controls: Sequence[str]) -> list[Line2D]:
-    return [
-        Line2D([], [], label=label, **_dot(style, label in controls))
-        for label, style in styles.items()
-    ]
 
 
 def _fertility_shares(words: pd.Series) -> np.ndarray:
@@ -201,12 +197,9 @@ def figure_ratio(panels: Neighbours, *, window: int, **files: Files) -> None:
             _write_medians(axes, panel, window)
         name_panels(grid[0], panels)
         grid[0, 0].set_ylabel("Pieces (%)")
-        label_below(figure, _ratio_label(window))
+        unit = f"pieces per occurrence, window {window}"
+        label_below(figure, f"Distinct neighbours / frequency ({unit})")
         legend_above(figure, curve_handles(styles))
-
-
-def _ratio_label(window: int) -> str:
-    return f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
 
 
 def _draw_ratios(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -> None:
@@ -220,13 +213,9 @@ def _draw_ratios(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -> 
         line = {"edgecolor": styles[label].colour, "linestyle": styles[label].line}
         axes.stairs(heights, edges, linewidth=1.2, **line)
         if len(ratios):
-            top = heights.max()
-            axes.vlines(ratios.median(), 0, top, linewidth=0.9, **_upright(styles[label]))
+            upright = {"colors": styles[label].colour, "linestyles": styles[label].line}
+            axes.vlines(ratios.median(), 0, heights.max(), linewidth=0.9, **upright)
     axes.set_xlim(0, 2 * window)
-
-
-def _upright(style: TokenizerStyle) -> dict:
-    return {"colors": style.colour, "linestyles": style.line}
 
 
 def _write_medians(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -> None:

@@ -97,7 +97,11 @@ def figure_controls(
         for language in languages
         if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
     }
-    panels = {key: points for key, points in panels.items() if _has_both(points)}
+    panels = {
+        key: points
+        for key, points in panels.items()
+        if {point.is_control for point in points.values()} == {True, False}
+    }
     styles = tokenizer_styles(vocabularies.values())
     looks = {name: styles[label] for name, label in vocabularies.items()}
     titles = [_title(*shown[name], languages[language]) for name, language in panels]
@@ -130,10 +134,6 @@ def points_of(rows: pd.DataFrame) -> dict[str, Point]:
             seeds = of_vocabulary["value"]
             points[name] = Point(seeds.mean(), seeds.min(), seeds.max(), is_control=True)
     return points
-
-
-def _has_both(points: Mapping[str, Point]) -> bool:
-    return {point.is_control for point in points.values()} == {True, False}
 
 
 def _title(headline: str, paper: Any, language: str) -> str:

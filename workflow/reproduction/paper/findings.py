@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -287,27 +288,14 @@ def _plain(text: str) -> str:
     return _MARKS.sub(" ", text)
 
 
-def _outcome(record: Row) -> str:
-    """Return the verdict on a claim."""
-    return record["verdict"]
-
-
-def _sign(record: Row) -> str:
-    return SIGNS[record["verdict"]]
-
-
-def _percent(share: float, form: str = ".0f") -> str:
-    return f"{100 * share:{form}} %"
-
-
 _FILTERS: dict[str, Callable[..., str]] = {
     "measured": show_measured,
     "value": show_value,
     "control": show_control,
     "fixed": number,
-    "outcome": _outcome,
-    "sign": _sign,
-    "percent": _percent,
+    "outcome": itemgetter("verdict"),
+    "sign": lambda record: SIGNS[record["verdict"]],
+    "percent": lambda share: f"{100 * share:.0f} %",
     "plain": _plain,
 }
 

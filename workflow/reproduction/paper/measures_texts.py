@@ -98,7 +98,8 @@ def printed_segmentation(case: Case, *, index: int) -> Measurement:
     pieces = case.pieces()
     words = [greedy(pieces, WORD_START + word) for word in example["text"].split()]
     segmented = [piece for word in words for piece in word]
-    marked = [word for word in _words_of(printed) if _spells(word, example["bold"])]
+    bold = (example["bold"], WORD_START + example["bold"])
+    marked = [word for word in _words_of(printed) if "".join(word) in bold]
     return Measurement(
         " ".join(segmented),
         holds=segmented == printed,
@@ -113,10 +114,6 @@ def _words_of(pieces: list[str]) -> list[list[str]]:
             words.append([])
         words[-1].append(piece)
     return words
-
-
-def _spells(pieces: list[str], word: str) -> bool:
-    return "".join(pieces).removeprefix(WORD_START) == word
 
 
 # --- vocabularies: Section 3
@@ -489,7 +486,11 @@ def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
     The texts are cut to one length; a piece's ratios are means over the draws.
     """
     compared, baseline = _both(lambda tokenizer: _matched_ratios(case, tokenizer, window), case)
-    columns = [_mean(side) for text in zip(compared, baseline, strict=True) for side in text]
+    columns = [
+        pd.concat(draws, axis=1).mean(axis=1)
+        for text in zip(compared, baseline, strict=True)
+        for draws in text
+    ]
     return intervals.change_of_ratio(columns, seed=case.seed)
 
 
@@ -500,10 +501,6 @@ def _matched_ratios(case: Case, tokenizer: str, window: int) -> list[list[pd.Ser
     seeds = range(case.run.seed, case.run.seed + DRAWS)
     drawn = [case.matched_neighbours(tokenizer, window, draw) for draw in seeds]
     return [[neighbour_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
-
-
-def _mean(ratios: list[pd.Series]) -> pd.Series:
-    return pd.concat(ratios, axis=1).mean(axis=1)
 
 
 @measure()

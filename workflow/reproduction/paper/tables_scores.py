@@ -8,20 +8,12 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis.scores import require_scores
-from reproduction.paper.differences import FINE_TUNED, Task, read_differences
+from reproduction.paper.differences import FINE_TUNED, UNITS, Task, read_differences
 from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 
-# Metric -> its unit at the head of a column; one that is not here is its name.
-UNITS = {
-    "f1": "F1",
-    "span_f1": "F1",
-    "accuracy": "Acc. %",
-    "matthews": "Matt.",
-    "pearson": "Pear.",
-}
 _PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
 _SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
@@ -137,7 +129,7 @@ def summarise_scores(
 
 
 def _task_header(task: Task) -> tuple[str, str, str]:
-    unit = UNITS.get(task.metric, task.metric)
+    unit = "accuracy, %" if task.metric == "accuracy" else UNITS[task.metric][0]
     return task.label, unit, "constructed" if task.constructed else ""
 
 
