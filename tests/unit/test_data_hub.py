@@ -218,7 +218,7 @@ def test_a_branch_that_moved_gives_the_new_files(site, tmp_path) -> None:
 
 def test_a_list_that_cannot_be_kept_is_used(site, tmp_path) -> None:
     get(words(), tmp_path)
-    (kept,) = (tmp_path / "cache").glob("*-refs*")
+    (kept,) = (tmp_path / "cache").glob("*-parquet")
     kept.unlink()
     kept.mkdir()  # as little writable as another person's file in a folder like /tmp
     site.commit = "b" * 40

@@ -20,11 +20,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.data.corpus import check_enough, line_digest
-from reproduction.data.download import (
-    Span,
-    cache_name,
-    download,
-)
+from reproduction.data.download import Span, download
 from reproduction.data.dump import Article, articles_in
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
 from reproduction.data.files import Form
@@ -72,7 +68,7 @@ def draw_streams(
     """
     index = download(index_urls, cache_dir=cache_dir, advice=advice)
     spans = read_index(index.path)
-    dump = _Dump(urls, Path(cache_dir) / f"{cache_name(urls[0])}.streams", advice)
+    dump = _Dump(urls, cache_dir, advice)
     header = bz2.decompress(dump.read((0, spans[0][0])))
     enough = EnoughLines(sample.lines)
     chosen = _draw(spans, dump, header, sample.settings, enough)
@@ -175,10 +171,10 @@ def stream_articles(header: bytes, stream: bytes, name: str) -> Iterator[Article
 
 @dataclass(frozen=True)
 class _Dump:
-    """A remote dump, of which the streams that were read stay in a folder."""
+    """A remote dump, of which the streams that were read stay in the cache."""
 
     urls: Sequence[str]
-    folder: Path
+    cache_dir: Path
     advice: str
 
     @property
@@ -188,7 +184,7 @@ class _Dump:
 
     def file(self, span: Span) -> Path:
         """Return where a stream is kept, once it is here."""
-        where = {"cache_dir": self.folder, "advice": self.advice}
+        where = {"cache_dir": self.cache_dir, "advice": self.advice}
         return download(self.urls, span=span, **where).path
 
     def read(self, span: Span) -> bytes:
