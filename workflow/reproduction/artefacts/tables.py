@@ -209,7 +209,7 @@ declare(
     },
     notes=lambda run, presets: [
         presets,
-        *([pretraining_note(run.model_budget["pretrain"])] if run.models else []),
+        pretraining_note(run.model_budget["pretrain"]) if run.models else "",
     ],
     reads={"claims": "claims.parquet", "values": paper_values},
 )
