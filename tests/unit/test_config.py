@@ -178,13 +178,6 @@ def test_numbers_in_braces_on_the_command_line_are_numbers(tmp_path, monkeypatch
     assert (config.lm.finetune.seeds, config.lm.finetune.learning_rate) == ([4, 5], 1e-3)
 
 
-def test_a_key_that_stands_twice_is_refused_with_both_lines(tmp_path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("sage:\n  window: 3\n  prune_batch: 9\n  window: 4\n")
-    with pytest.raises(UserError, match=r"mine\.yaml:4: window stands in line 2, too; keep one"):
-        load_run({}, files=[file])
-
-
 def test_a_key_of_a_mapping_that_others_merge_is_no_second_one(tmp_path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(

@@ -12,7 +12,6 @@ word. It is no piece: it has no frequency and no neighbours, and is no neighbour
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection
 from pathlib import Path
 
@@ -23,8 +22,6 @@ import pandas as pd
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.segmentation import counts as counting
 from sagevocab.segmentation.counts import Counts, SegmentedCorpus, count_line_tokens
-
-log = logging.getLogger(__name__)
 
 # A piece that occurs n times has a ratio of neighbours to frequency that is a multiple of 1 / n,
 # and near the largest one whatever its contexts: rare pieces give the ratio's distribution a comb,

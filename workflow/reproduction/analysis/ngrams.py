@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.segmentation.counts import SegmentedCorpus
+from sagevocab.segmentation.counts import SegmentedCorpus, sum_by_line
 from sagevocab.segmentation.segmenter import Segmenter
 
 ORDERS = 5
@@ -100,16 +100,13 @@ class CodedLines:
 def code_of_lines(lines: WordCorpus, segmenter: Segmenter) -> CodedLines:
     """Return what a model of pieces predicts, and what its bits are divided by."""
     segmented = SegmentedCorpus(lines, segmenter)
-    spelled = SPELLING * _by_line(_unknown_characters(lines, segmented), lines)
     # Of words with their mark, which stands for a space or for the end of the line.
     lengths = np.array([len(word) for word in lines.types], dtype=np.int64)
-    return CodedLines(piece_stream(segmented, lines), _by_line(lengths, lines), spelled)
-
-
-def _by_line(values: np.ndarray, corpus: WordCorpus) -> np.ndarray:
-    """Return the sums over the words of each line; values: of each word type."""
-    sums = np.concatenate([[0], np.cumsum(values[corpus.tokens])])
-    return np.diff(sums[corpus.line_offsets])
+    unknown = _unknown_characters(lines, segmented)
+    characters, spelled = (
+        sum_by_line(values, lines.tokens, lines.line_offsets) for values in (lengths, unknown)
+    )
+    return CodedLines(piece_stream(segmented, lines), characters, SPELLING * spelled)
 
 
 def _unknown_characters(corpus: WordCorpus, segmented: SegmentedCorpus) -> np.ndarray:
