@@ -155,7 +155,7 @@ def test_a_figure_waits_for_no_vocabulary_that_it_does_not_show(finished) -> Non
     more = {"tokenizers": ["bpe", "sage", "frequency", "random", "bpe_merges"]}
     (finished.checkout / "merges.yaml").write_text(yaml.safe_dump(more))
     target = finished("-n", "--forceall", "figure_fertility", extra=("merges.yaml",))
-    rules, others = planned(target), {"export_bpe_merges", "count_pieces_others"}
+    rules, others = planned(target), {"export_again", "count_pieces_others"}
     assert {"build_sage", "count_pieces_compared", "prune_control", "count_pieces_thin"} <= rules
     assert not rules & {*others, "count_pieces_seeds"}
 

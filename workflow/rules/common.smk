@@ -73,7 +73,7 @@ try:
         resource,
     )
     from reproduction.artefacts.shared import curve_files, training_logs
-    from reproduction.builds import CONTROLS, word2vec_settings
+    from reproduction.builds import CONTROLS, EXPORTED, word2vec_settings
     from reproduction.cards import card, text_of
     from reproduction.config import load_run
     from reproduction.costs import costs_of, seconds_of_jobs
@@ -228,6 +228,12 @@ def initial_files(wildcards):
         "pieces": result(f"{folder}/pieces.txt"),
         "model": result(f"{folder}/sentencepiece.model"),
     }
+
+
+def exported_model(wildcards):
+    """The model whose pieces a tokenizer segments in another way."""
+    method = run.builds[wildcards.tok].method
+    return result(f"vocab/{wildcards.lang}/{EXPORTED[method]}/sentencepiece.model")
 
 
 def first_embeddings(wildcards):

@@ -263,7 +263,9 @@ rule reference_tables:
     input:
         ignore_dates_of_scripts,
         answers=sorted(
-            str(path) for ending in ("*.parquet", "*.json") for path in Path(CONTROLS).rglob(ending)
+            str(path)
+            for ending in ("*.parquet", "*.json")
+            for path in Path(CONTROLS).rglob(ending)
         ),
         prunings=[f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")],
     output:

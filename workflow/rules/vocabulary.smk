@@ -60,26 +60,26 @@ use rule train_bpe as train_bpe_initial with:
         key="vocabulary.initial_size",
 
 
-rule export_bpe_merges:
-    """The BPE vocabulary of the final size again, segmented by its merges as sentencepiece does."""
+rule export_again:
+    """The pieces of BPE or UnigramLM in their other segmentation: by merges, or by longest match."""
     input:
-        model=result("vocab/{lang}/bpe/sentencepiece.model"),
+        model=exported_model,
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
     log:
-        result("logs/export_bpe_merges/{lang}.{tok}.log"),
+        result("logs/export_again/{lang}.{tok}.log"),
     benchmark:
-        result("benchmarks/export_bpe_merges/{lang}.{tok}.tsv")
+        result("benchmarks/export_again/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("bpe_merges")),
+        tok=any_of(run.of_method(*EXPORTED)),
     localrule: True
     conda:
         "../../envs/vocabulary.yaml"
     params:
-        segmentation="merges",
+        method=lambda wildcards: run.builds[wildcards.tok].method,
         words=run.word_settings,
     script:
-        "../scripts/export_bpe_merges.py"
+        "../scripts/export_again.py"
 
 
 use rule train_bpe as train_unigram with:
@@ -108,21 +108,6 @@ use rule train_unigram as train_unigram_initial with:
     params:
         size=run.config.vocabulary.initial_size,
         key="vocabulary.initial_size",
-
-
-use rule export_bpe_merges as export_unigram_greedy with:
-    """The UnigramLM vocabulary of the final size again, segmented by greedy longest match."""
-    input:
-        model=result("vocab/{lang}/unigram/sentencepiece.model"),
-    log:
-        result("logs/export_unigram_greedy/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/export_unigram_greedy/{lang}.{tok}.tsv")
-    wildcard_constraints:
-        tok=any_of(run.of_method("unigram_greedy")),
-    localrule: True
-    params:
-        segmentation="greedy",
 
 
 rule prune_control:

@@ -1,4 +1,4 @@
-"""Adapter of the rules export_bpe_merges and export_unigram_greedy."""
+"""Adapter of rule export_again."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     model = read_model(snakemake.input.model)
     pieces, folder = pieces_of_model(model), Path(snakemake.output.pieces).parent
-    if params.segmentation == "merges":
+    if params.method == "bpe_merges":
         export_merges(folder, pieces, merges_of_model(model), words)
     else:
         export_greedy(folder, pieces, words)
