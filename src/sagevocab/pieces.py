@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.errors import UserError
+from sagevocab.errors import SettingError, UserError
 from sagevocab.files import write_text
 
 if TYPE_CHECKING:
@@ -67,10 +67,11 @@ def check_singles(pieces: Sequence[str], vocab_size: int) -> None:
     """
     singles = prunable(pieces).count(False)
     if vocab_size < singles:
-        raise UserError(
-            f"vocabulary.vocab_size: {vocab_size} is below the {singles} single characters, which "
-            "are never pruned; raise it, or start from fewer characters (where they are trained, "
-            "lower vocabulary.character_coverage or turn vocabulary.ascii off)"
+        raise SettingError(
+            "vocabulary.vocab_size",
+            f"{vocab_size} is below the {singles} single characters, which are never pruned; raise "
+            "it, or start from fewer characters (where they are trained, lower "
+            "vocabulary.character_coverage or turn vocabulary.ascii off)",
         )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from sagevocab import __version__
 from sagevocab.corpus.coverage import unknown_characters, visible
-from sagevocab.corpus.lines import Text, Texts, describe_texts, lines_of
+from sagevocab.corpus.lines import Texts, describe_texts, lines_of
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import fingerprint
@@ -29,7 +29,6 @@ from sagevocab.huggingface.export import Card, check_output
 from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
 from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, special_tokens_of
 from sagevocab.initial.byte_bpe import lossless_frame
-from sagevocab.initial.sentencepiece_models import TooFewPiecesError, TooManyPiecesError
 from sagevocab.initial.vocabulary import (
     METHODS,
     InitialVocabulary,
@@ -37,8 +36,7 @@ from sagevocab.initial.vocabulary import (
     train_initial,
     train_lossless,
 )
-from sagevocab.option_names import PARAMETERS, assigned, errors_in_parameters
-from sagevocab.pieces import WORD_START, is_single_character
+from sagevocab.pieces import WORD_START
 from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Listener, Progress
 from sagevocab.progress_bar import listener
@@ -48,10 +46,8 @@ from sagevocab.settings import (
     DEFAULT_SEED,
     GROWTH,
     SageSettings,
-    TrainingSettings,
     VocabularyKeys,
     Word2VecSettings,
-    WordSettings,
     check_pruning,
     settings_from,
 )
@@ -65,94 +61,9 @@ log = logging.getLogger(__name__)
 _WORDS_A_PIECE = 30
 _LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
 _NON_JOINER = "\u200c"
-_BYTES = 256
 _SHOWN = 20  # characters that a message lists
-
-
-@dataclass(frozen=True)
-class TrainSettings:
-    """The settings that make a vocabulary of a text.
-
-    initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). vocabulary: of
-    an initial vocabulary that is trained here. given: the keys of `vocabulary` that the user set.
-    specials: None for those of the initial vocabulary, or BERT's.
-    """
-
-    initial: Any
-    lossless: bool
-    vocabulary: VocabularyKeys
-    given: Mapping[str, Any]
-    sage: SageSettings
-    word2vec: Word2VecSettings
-    specials: SpecialTokens | None
-
-    def __post_init__(self) -> None:
-        """Check at once what needs no text.
-
-        Raises:
-            UserError: two settings do not go together.
-        """
-        if self.lossless and (not self.is_trained or self.initial == "unigram"):
-            raise UserError(
-                f"lossless: pieces of bytes are trained, not pruned from {self.initial_name}; "
-                "leave initial= or lossless= out"
-            )
-        for name in self.given:
-            if name not in self._used:
-                raise SettingError(f"vocabulary.{name}", f"{self._reason}; leave it out")
-        if self.is_trained:
-            check_pruning(self.vocabulary.initial_size, self.sage)
-        if self.initial == "unigram":
-            _check_merges(self.sage, None)
-        if self.sage.contexts != "zero":
-            require_trainer(self.word2vec)
-
-    @property
-    def is_trained(self) -> bool:
-        """Whether the initial vocabulary is trained on the text."""
-        return isinstance(self.initial, str) and self.initial in METHODS
-
-    @property
-    def _used(self) -> tuple[str, ...]:
-        """The keys of `vocabulary` that change something."""
-        if self.lossless:
-            return ("initial_size", "max_piece_length", "max_word_chars")
-        if not self.is_trained:
-            return ("normalization", "max_word_chars")
-        return tuple(VocabularyKeys.__pydantic_fields__)
-
-    @property
-    def _reason(self) -> str:
-        if self.lossless:
-            return "has no meaning with lossless=True, whose pieces are made of all bytes"
-        return f"is for a vocabulary that is trained on the text, not for {self.initial_name}"
-
-    def frame(self) -> WordFrame | HubFrame:
-        """Return the frame of an initial vocabulary that is trained on the text.
-
-        Raises:
-            UserError: a special token cannot be used.
-        """
-        specials = self.specials or BERT
-        if self.lossless:
-            return lossless_frame(specials, self.vocabulary.max_word_chars)
-        return WordFrame(_part(WordSettings, self.vocabulary), specials)
-
-    @property
-    def initial_name(self) -> str:
-        """What the initial vocabulary is called."""
-        return name_of(self.initial)
-
-    def described(self) -> dict[str, Any]:
-        """Return the settings for a record; where the work is done is none of them."""
-        vocabulary = vars(self.vocabulary) if self.is_trained else self.given
-        return {
-            "initial": self.initial_name,
-            "lossless": self.lossless,
-            "sage": self.sage.described(),
-            "word2vec": self.word2vec.described(),
-            "vocabulary": {name: vocabulary[name] for name in self._used if name in vocabulary},
-        }
+# Keys of settings that are parameters of `train`, whatever section they are in.
+_PARAMETERS = ("vocab_size", "initial_size", "preset", "seed", "threads")
 
 
 def train(
@@ -164,8 +75,6 @@ def train(
     initial: Any = "bpe",
     lossless: bool = False,
     special_tokens: str | Sequence[str] | None = None,
-    template: str | Sequence[str] | None = None,
-    model_max_length: int | None = None,
     preset: str = DEFAULT_PRESET,
     sage: Mapping[str, Any] | None = None,
     word2vec: Mapping[str, Any] | None = None,
@@ -181,62 +90,203 @@ def train(
 ) -> SageVocabulary:
     """Train a SaGe vocabulary on text.
 
-    texts: a file of lines (plain, gz, bz2, xz, zst), `-` for standard input, a list of files, or
-        any iterable of lines. column: of the one that holds the text, if `texts` are tables (jsonl,
-        csv, tsv, parquet), a data set, a data frame or an iterable of rows.
-    vocab_size: pieces in the end, without special tokens. initial_size: pieces to prune from; a
-        quarter more than vocab_size if left out, as in the paper.
-    initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or what one
-        already has: a list of pieces (a file or a Python list), a sentencepiece `.model`, a
-        Hugging Face folder or `tokenizer.json`, a folder of this library, or a tokenizer of
-        `transformers` or `tokenizers`. Those of Hugging Face keep their normalisation, splitting
-        into words and special tokens; the result segments by greedy longest match.
-    lossless: pieces of bytes instead of characters, trained by `tokenizers`: decoding gives every
-        text back, and nothing is unknown. Nothing is normalised; runs of white space are words.
-        Lengths of pieces and words (`max_piece_length`, `max_word_chars`) count bytes.
-    special_tokens: `bert` (the default), `gpt` (`<|endoftext|>`), `none`, or a list, whose roles
-        are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown token is
-        among them, unless lossless. template: what goes around a text, such as `<s> $A </s>`, or
-        that and what goes around two. model_max_length: in tokens; 512 for `bert`, else none.
-    preset: `printed` (the paper as printed), `released` (the program published for it) or `counts`
-        (a count that chooses much as `released` does, without Word2Vec).
-    sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
-        `Word2VecSettings` and `VocabularyKeys` in `sagevocab.settings`.
-    threads: cores; those at hand if left out. They change no byte of the outcome.
-    bad_text: what to do with a line or row that is not UTF-8, or holds half a surrogate pair or a
-        NUL: `refuse`, `replace` (by U+FFFD) or `skip`.
-    language, name: code and name of the language, for the model card.
-    output, force: save the result there (see `SageVocabulary.save`).
-    progress: True shows stages and remaining time on standard error, False nothing; or a function
-        that is called with a `Progress` whenever a stage begins or a part of it is done.
+    Args:
+        texts: a file of lines (plain, gz, bz2, xz, zst), `-` for standard input, a list of files,
+            or any iterable of lines; or tables (jsonl, csv, tsv, parquet), a data set, a data
+            frame, an iterable of rows.
+        vocab_size: pieces in the end, without special tokens.
+        column: of tables, the one that holds the text.
+        initial_size: pieces to prune from; a quarter more than vocab_size if left out, as in the
+            paper.
+        initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or what
+            one already has: a list of pieces (a file or a Python list), a sentencepiece `.model`, a
+            Hugging Face folder or `tokenizer.json`, a folder of this library, or a tokenizer of
+            `transformers` or `tokenizers`. Those of Hugging Face keep their normalisation,
+            splitting into words and special tokens; the result segments by greedy longest match.
+        lossless: pieces of bytes instead of characters, trained by `tokenizers`: decoding gives
+            every text back, and nothing is unknown. Nothing is normalised; runs of white space are
+            words. Lengths of pieces and words (`max_piece_length`, `max_word_chars`) count bytes.
+        special_tokens: `bert` (the default), `gpt` (`<|endoftext|>`), `none`, or a list, whose
+            roles are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown
+            token is among them, unless lossless.
+        preset: `printed` (the paper as printed), `released` (the program published for it) or
+            `counts` (a count that chooses much as `released` does, without Word2Vec).
+        sage: single settings of the pruning by name, those of `settings.SageSettings`.
+        word2vec: those of `settings.Word2VecKeys`.
+        vocabulary: those of `settings.VocabularyKeys`.
+        seed: of all that is drawn.
+        threads: cores; those at hand if left out. They change no byte of the outcome.
+        bad_text: what to do with a line or row that is not UTF-8, or holds half a surrogate pair or
+            a NUL: `refuse`, `replace` (by U+FFFD) or `skip`.
+        language: code of the language, for the model card.
+        name: name of the language, for the model card.
+        output: save the result there.
+        force: replace a tokenizer that is there.
+        progress: True shows stages and remaining time on standard error, False nothing; or a
+            function that is called with a `Progress` whenever a stage begins or a part of it is
+            done.
+
+    Returns:
+        The vocabulary, which encodes, and which `save` writes.
 
     Raises:
         UserError: a mistake in the text or the settings, in one line.
     """
-    with errors_in_parameters():
+    with _errors_of_parameters():
+        lines, place = _CountedLines(lines_of(texts, column, bad_text)), describe_texts(texts)
         sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
-        text = Text(describe_texts(texts), lines_of(texts, column, bad_text))
-        sizes = vocab_size, initial_size
-        settings = TrainSettings(
-            initial=initial,
-            lossless=lossless,
-            **_numbers(sizes, preset, sections, seed, threads),
-            specials=_specials(special_tokens, template, model_max_length, lossless),
-        )
+        numbers = {"vocab_size": vocab_size, "initial_size": initial_size}
+        settings = _settings(initial, lossless, preset, sections, numbers, seed, threads)
+        specials = _specials(special_tokens, lossless)
         _check_language(language)
-        joiners = _Joiners(text.lines)
-        text = text._replace(lines=iter(joiners))
         if output is not None:
             check_output(output, force)
-        source = {"kind": "text", "name": "text", "title": text.name}
-        card = Card(language, name, "SaGe", source, _card_settings(preset, settings))
-        with listener(progress) as report, _advice_on_one_size(vocab_size, initial_size):
-            result = SageVocabulary(**_train(text, settings, report), card=card)
+        given = None
+        if not settings.is_trained:
+            given = read_initial(initial, settings.given, specials)
+            _check_initial(given, settings.sage)
+        frame = given.frame if given else _frame(settings, specials or BERT)
+        with listener(progress) as report:
+            report(Progress("reading text"))
+            corpus = _read(lines, place, frame)
+            if given is None:
+                report(Progress("initial vocabulary"))
+            start = given or _trained_initial(corpus, settings, frame, place)
+            _check_initial(start, settings.sage)
+            _warn_of_little_text(place, corpus, settings.sage.vocab_size)
+            if settings.sage.contexts != "zero":
+                report(Progress("word2vec", 0, settings.word2vec.epochs))
+            segmenter = make_segmenter(settings.sage.decoder, start.pieces, start.merges)
+            embeddings = initial_embeddings(
+                corpus, segmenter, settings.sage, settings.word2vec, report
+            )
+            report(Progress("pruning", 0, len(start.pieces) - settings.sage.vocab_size))
+            built = build_sage(
+                corpus,
+                start.pieces,
+                start.merges,
+                embeddings,
+                settings.sage,
+                settings.word2vec,
+                progress=report,
+            )
+
+        result = SageVocabulary(
+            pieces=built.pieces,
+            initial=start.pieces,
+            ablations=built.ablations,
+            embeddings=built.embeddings,
+            frame=start.frame,
+            unknown=unknown_characters(corpus, start.pieces),
+            card=_card(language, name, place, preset, settings),
+            record=_record(settings, corpus, start),
+        )
         if output is not None:
             result.save(output, force=force)
-    _warn_of_unknown(result, text.name, from_text=settings.is_trained)
-    _warn_of_joiners(joiners.count, result.frame, text.name, from_text=settings.is_trained)
+    _warn_of_unknown(result, place, from_text=settings.is_trained)
+    _warn_of_joiners(lines.joiners, result.frame, place, from_text=settings.is_trained)
     return result
+
+
+# --- settings
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """The settings that make a vocabulary of a text.
+
+    initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). vocabulary: of
+    an initial vocabulary that is trained here. given: the keys of `vocabulary` that the user set.
+    """
+
+    initial: Any
+    lossless: bool
+    vocabulary: VocabularyKeys
+    given: Mapping[str, Any]
+    sage: SageSettings
+    word2vec: Word2VecSettings
+
+    def __post_init__(self) -> None:
+        """Check at once what needs no text.
+
+        Raises:
+            UserError: two settings do not go together.
+        """
+        if self.lossless and (not self.is_trained or self.initial == "unigram"):
+            raise UserError(
+                f"lossless: pieces of bytes are trained, not pruned from {name_of(self.initial)}; "
+                "leave initial or lossless out"
+            )
+        for name in self.given:
+            if name not in self.used:
+                kind = "lossless pieces" if self.lossless else name_of(self.initial)
+                raise SettingError(
+                    f"vocabulary.{name}", f"has no meaning with {kind}; leave it out"
+                )
+        if self.is_trained:
+            check_pruning(self.vocabulary.initial_size, self.sage)
+        if self.sage.contexts != "zero":
+            require_trainer(self.word2vec)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether the initial vocabulary is trained on the text."""
+        return isinstance(self.initial, str) and self.initial in METHODS
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The keys of `vocabulary` that change something."""
+        if self.lossless:
+            return ("initial_size", "max_piece_length", "max_word_chars")
+        if not self.is_trained:
+            return ("normalization", "max_word_chars")
+        return tuple(VocabularyKeys.__pydantic_fields__)
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings for a record; where the work is done is none of them."""
+        vocabulary = vars(self.vocabulary) if self.is_trained else self.given
+        return {
+            "initial": name_of(self.initial),
+            "lossless": self.lossless,
+            "sage": self.sage.described(),
+            "word2vec": self.word2vec.described(),
+            "vocabulary": {name: vocabulary[name] for name in self.used if name in vocabulary},
+        }
+
+
+def _settings(
+    initial: Any,
+    lossless: bool,
+    preset: str,
+    sections: Mapping[str, Mapping[str, Any] | None],
+    sizes: Mapping[str, int | None],
+    seed: int,
+    threads: int | None,
+) -> TrainSettings:
+    """Return the checked settings of the arguments of `train`."""
+    for section, values in sections.items():
+        if not isinstance(values or {}, Mapping):
+            raise UserError(f"{section}: {values!r:.40} is not a dictionary; give settings by name")
+        for name in set(values or {}).intersection(_PARAMETERS):
+            raise UserError(f"{section}: {name!r} is a parameter of its own; give {name} itself")
+    given = {**(sections["vocabulary"] or {})}
+    if sizes["initial_size"] is not None:
+        given["initial_size"] = sizes["initial_size"]
+    keys = VocabularyKeys(**given, vocab_size=sizes["vocab_size"])
+    if sizes["initial_size"] is None:
+        keys = dataclasses.replace(keys, initial_size=round(GROWTH * keys.vocab_size))
+    run = {"seed": seed, "threads": _cores() if threads is None else threads}
+    pruning = settings_from(preset, **sections["sage"] or {}, vocab_size=keys.vocab_size, **run)
+    skipgram = Word2VecSettings(**sections["word2vec"] or {}, seed=seed).on(run["threads"])
+    return TrainSettings(initial, lossless, keys, given, pruning, skipgram)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _specials(given: str | Sequence[str] | None, lossless: bool) -> SpecialTokens | None:
+    return None if given is None else special_tokens_of(given, lossless=lossless)
 
 
 def _check_language(language: str) -> None:
@@ -248,231 +298,75 @@ def _check_language(language: str) -> None:
 
 
 @contextmanager
-def _advice_on_one_size(vocab_size: int, initial_size: int | None) -> Iterator[None]:
-    """Advise on the final size alone where the user did not set the initial one."""
+def _errors_of_parameters() -> Iterator[None]:
+    """Name settings that are parameters of `train` without their section."""
     try:
         yield
-    except TooManyPiecesError as error:
-        raise error.for_one_size("vocab_size") if initial_size is None else error from None
-    except TooFewPiecesError as error:
-        if initial_size is not None:
-            raise
-        raise error.for_one_size("vocab_size", vocab_size) from None
-
-
-def _numbers(
-    sizes: tuple[int, int | None],
-    preset: str,
-    sections: Mapping[str, Mapping[str, Any] | None],
-    seed: int,
-    threads: int | None,
-) -> dict[str, Any]:
-    """Return settings of a training run by name; sizes: final, and initial or None if left out."""
-    given = {section: _section(section, values) for section, values in sections.items()}
-    if sizes[1] is not None:
-        given["vocabulary"]["initial_size"] = sizes[1]
-    vocabulary = VocabularyKeys(**given["vocabulary"], vocab_size=sizes[0])
-    vocab_size = vocabulary.vocab_size
-    if sizes[1] is None:
-        vocabulary = dataclasses.replace(vocabulary, initial_size=round(GROWTH * vocab_size))
-    cores = _cores() if threads is None else threads
-    sage = {**given["sage"], "vocab_size": vocab_size, "seed": seed, "threads": cores}
-    return {
-        "vocabulary": vocabulary,
-        "given": given["vocabulary"],
-        "sage": settings_from(preset, **sage),
-        "word2vec": Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
-    }
-
-
-def _specials(
-    special_tokens: str | Sequence[str] | None,
-    template: str | Sequence[str] | None,
-    model_max_length: int | None,
-    lossless: bool,
-) -> SpecialTokens | None:
-    """Return the special tokens that the arguments mean; None if there are none of them."""
-    if special_tokens is None and template is None and model_max_length is None:
-        return None
-    kind = "bert" if special_tokens is None else special_tokens
-    return special_tokens_of(
-        kind, template=template, model_max_length=model_max_length, lossless=lossless
-    )
-
-
-def _section(section: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the single settings of a section; refuse those that are parameters of their own."""
-    if not isinstance(values or {}, Mapping):
-        raise UserError(f"{section}: {values!r:.40} is not a dictionary; give settings by name")
-    for name in values or {}:
-        own = name if name in PARAMETERS.values() else PARAMETERS.get(f"{section}.{name}")
-        if own:
-            raise UserError(f"{section}: {name!r} is set by {own}; give that")
-    return dict(values or {})
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _part(kind: type, settings: VocabularyKeys) -> Any:
-    """Make settings of those that are theirs."""
-    return kind(**{field.name: getattr(settings, field.name) for field in dataclasses.fields(kind)})
+    except SettingError as error:
+        name = error.key.rpartition(".")[2]
+        raise SettingError(name if name in _PARAMETERS else error.key, error.reason) from None
 
 
 # --- the steps
 
 
-def _train(text: Text, settings: TrainSettings, progress: Listener) -> dict[str, Any]:
-    """Train, and return the fields of a `SageVocabulary` that the training decides."""
-    sage, word2vec = settings.sage, settings.word2vec
-    initial, corpus = _initial_and_corpus(text, settings, progress)
-    pieces, merges = initial.pieces, initial.merges
-    if sage.contexts != "zero":
-        progress(Progress("word2vec", 0, word2vec.epochs))
-    segmenter = make_segmenter(sage.decoder, pieces, merges)
-    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, progress)
-    progress(Progress("pruning", 0, len(pieces) - sage.vocab_size))
-    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, progress=progress)
-    return {
-        "pieces": built.pieces,
-        "initial": pieces,
-        "ablations": built.ablations,
-        "embeddings": built.embeddings,
-        "frame": initial.frame,
-        "unknown": unknown_characters(corpus, pieces),
-        "record": _record(settings, corpus, initial),
-    }
+class _CountedLines:
+    """Lines, which count their zero-width non-joiners while they are read."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines, self.joiners = lines, 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.joiners += line.count(_NON_JOINER)
+            yield line
 
 
-def _initial_and_corpus(
-    text: Text, settings: TrainSettings, progress: Listener
-) -> tuple[InitialVocabulary, WordCorpus]:
-    """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
-    own = None if settings.is_trained else _own_initial(settings)
-    frame = settings.frame() if own is None else own.frame
-    progress(Progress("reading text"))
-    corpus = _corpus(text, frame)
-    if own is None:
-        progress(Progress("initial vocabulary"))
-    initial = own or _trained_initial(corpus, settings, frame, text.name)
-    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.vocab_size)
-    return initial, corpus
+def _frame(settings: TrainSettings, specials: SpecialTokens) -> WordFrame | HubFrame:
+    """Return the frame of an initial vocabulary that is trained on the text."""
+    if settings.lossless:
+        return lossless_frame(specials, settings.vocabulary.max_word_chars)
+    return WordFrame(settings.vocabulary, specials)
 
 
-def _own_initial(settings: TrainSettings) -> InitialVocabulary:
-    initial = read_initial(settings.initial, settings.given, settings.specials)
-    _check_initial(initial, settings.sage)
-    return initial
-
-
-def _trained_initial(
-    corpus: WordCorpus, settings: TrainSettings, frame: Frame, name: str
-) -> InitialVocabulary:
-    sizes = settings.vocabulary.initial_size, _part(TrainingSettings, settings.vocabulary)
-    if isinstance(frame, HubFrame):
-        if settings.sage.vocab_size < _BYTES:
-            raise SettingError(
-                "vocabulary.vocab_size",
-                f"{settings.sage.vocab_size} is below the {_BYTES} bytes, which are never pruned; "
-                "raise it",
-            )
-        initial = train_lossless(corpus, *sizes, frame, name)
-    else:
-        initial = train_initial(settings.initial, corpus, *sizes, frame, name)
-    _check_initial(initial, settings.sage)
-    return initial
-
-
-def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
-    check_sizes(initial.pieces, sage)
-    _check_merges(sage, initial.merges)
-
-
-def _corpus(text: Text, frame: Frame) -> WordCorpus:
-    corpus = frame.corpus_of(text.lines)
-    corpus.require_words(text.name)
+def _read(lines: _CountedLines, place: str, frame: Frame) -> WordCorpus:
+    corpus = frame.corpus_of(iter(lines))
+    corpus.require_words(place)
     log.info(
         "%s: %d lines, %d words, %d of them distinct",
-        *(text.name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
+        *(place, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
     )
     return corpus
 
 
-def _warn_of_little_text(
-    name: str, corpus: WordCorpus, pieces: Sequence[str], vocab_size: int
-) -> None:
-    n_words = len(corpus.tokens)
-    # What spaces separate is a word in the languages that were measured, and no word in others.
-    has_words = _characters(corpus) <= _LONG_WORD * n_words
-    if n_words >= _WORDS_A_PIECE * vocab_size or not has_words:
-        return
-    enough = n_words // _WORDS_A_PIECE
-    is_possible = enough > sum(map(is_single_character, pieces))
-    log.warning(
-        "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
-        "pieces or more would differ with more text; give more text or a smaller vocab_size%s",
-        *(name, f"{n_words:,}", f"{vocab_size:,}", n_words // vocab_size, _WORDS_A_PIECE),
-        f", such as {enough}" if is_possible else "",
-    )
+def _trained_initial(
+    corpus: WordCorpus, settings: TrainSettings, frame: Frame, place: str
+) -> InitialVocabulary:
+    keys = settings.vocabulary
+    if isinstance(frame, HubFrame):
+        return train_lossless(corpus, keys.initial_size, keys, frame, place)
+    return train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
 
 
-def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) -> None:
-    """Say which characters become [UNK]; from_text: whether the text made the initial pieces."""
-    if not (unknown := vocabulary.unknown):
-        return
-    count, each = len(unknown), "it becomes" if len(unknown) == 1 else "each becomes"
-    shown = ", ".join(visible(character) for character in list(unknown)[:_SHOWN])
-    if count > _SHOWN:
-        shown += ", ..."
-    coverage = assigned("vocabulary.character_coverage", 1.0)
-    log.warning(
-        "%s: %s no piece, so %s %s (%s times: %s); %s",
-        *(name, "1 character has" if count == 1 else f"{count:,} characters have", each),
-        *(vocabulary.frame.unknown, f"{sum(unknown.values()):,}"),
-        shown,
-        f"to keep them, train with {coverage}, or lossless=True"
-        if from_text
-        else "to keep them, add them to the initial vocabulary",
-    )
-
-
-class _Joiners:
-    """Lines, which count their zero-width non-joiners while they are read."""
-
-    def __init__(self, lines: Iterator[str]) -> None:
-        self._lines, self.count = lines, 0
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._lines:
-            self.count += line.count(_NON_JOINER)
-            yield line
-
-
-def _warn_of_joiners(count: int, frame: Frame, name: str, *, from_text: bool) -> None:
-    """Say that words fall in two at U+200C, where the normalisation makes a space of it.
-
-    Persian and others write it inside words. from_text: whether the text made the initial pieces.
-    """
-    if not count or len(frame.words_of(f"a{_NON_JOINER}a")) < 2:
-        return
-    nfkc = assigned("vocabulary.normalization", "nfkc")
-    log.warning(
-        "%s: the normalisation makes a space of U+200C (zero-width non-joiner), so words fall in "
-        "two there (%s times); to keep it, %s",
-        *(name, f"{count:,}"),
-        f"train with {nfkc}, or lossless=True"
-        if from_text
-        else "start from a tokenizer with another normalisation",
-    )
-
-
-def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
-    if sage.decoder == "merges" and merges is None:
+def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
+    """Refuse before Word2Vec what pruning would refuse."""
+    check_sizes(initial.pieces, sage)
+    if sage.decoder == "merges" and initial.merges is None:
         raise UserError(
             "sage.decoder: merges needs an initial vocabulary with merges, which neither UnigramLM "
             "nor a list of pieces has; start from bpe or a BPE .model, or use greedy"
         )
+
+
+def _card(language: str, name: str, place: str, preset: str, settings: TrainSettings) -> Card:
+    rows = {
+        "Training corpus": place,
+        "Preset": f"`{preset}`",
+        "Pruned from": f"`{Path(name_of(settings.initial)).name}`",
+        "Skip-gram epochs": settings.word2vec.epochs,
+        "Seed": settings.sage.seed,
+    }
+    return Card(language, name, "SaGe", rows)
 
 
 def _record(
@@ -501,10 +395,48 @@ def _characters(corpus: WordCorpus) -> int:
     return int(corpus.counts @ np.array(lengths, dtype=np.int64))
 
 
-def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
-    return {
-        "Preset": f"`{preset}`",
-        "Pruned from": f"`{Path(settings.initial_name).name}`",
-        "Skip-gram epochs": settings.word2vec.epochs,
-        "Seed": settings.sage.seed,
-    }
+# --- warnings
+
+
+def _warn_of_little_text(place: str, corpus: WordCorpus, vocab_size: int) -> None:
+    words = len(corpus.tokens)
+    # What spaces separate is a word in the languages that were measured, and no word in others.
+    if words >= _WORDS_A_PIECE * vocab_size or _characters(corpus) > _LONG_WORD * words:
+        return
+    log.warning(
+        "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
+        "pieces or more would differ with more text; give more text or a smaller vocab_size",
+        *(place, f"{words:,}", f"{vocab_size:,}", words // vocab_size, _WORDS_A_PIECE),
+    )
+
+
+def _warn_of_unknown(vocabulary: SageVocabulary, place: str, *, from_text: bool) -> None:
+    """Say which characters become [UNK]; from_text: whether the text made the initial pieces."""
+    if not (unknown := vocabulary.unknown):
+        return
+    shown = ", ".join(visible(character) for character in list(unknown)[:_SHOWN])
+    log.warning(
+        "%s: characters without a piece, each of which becomes %s: %d (%s times: %s%s); %s",
+        *(place, vocabulary.frame.unknown, len(unknown), f"{sum(unknown.values()):,}", shown),
+        ", ..." if len(unknown) > _SHOWN else "",
+        "to keep them, set vocabulary.character_coverage to 1.0, or lossless"
+        if from_text
+        else "to keep them, add them to the initial vocabulary",
+    )
+
+
+def _warn_of_joiners(count: int, frame: Frame, place: str, *, from_text: bool) -> None:
+    """Say that words fall in two at U+200C, where the normalisation makes a space of it.
+
+    Persian and others write it inside words. from_text: whether the text made the initial pieces.
+    """
+    if not count or len(frame.words_of(f"a{_NON_JOINER}a")) < 2:
+        return
+    log.warning(
+        "%s: the normalisation makes a space of U+200C (zero-width non-joiner), so words fall in "
+        "two there (%s times); to keep it, %s",
+        *(place, f"{count:,}"),
+        "set vocabulary.normalization to nfkc, or lossless"
+        if from_text
+        else "start from a tokenizer with another normalisation",
+    )

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import difflib
 import functools
-import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import (
@@ -40,11 +38,7 @@ InnerShare = Annotated[float, Strict(), Field(gt=0, lt=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Flag = StrictBool
-_NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
-PACKAGED = "^[A-Za-z_][A-Za-z0-9_.-]*:.+$"
-WIKIPEDIA = "^[a-z][a-z_-]+$"
-DUMP_DATE = "^[0-9]{8}$"
-Name = Annotated[str, Field(pattern=_NAME)]
+Name = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -101,41 +95,6 @@ def settings(section: str) -> Callable[[Kind], Kind]:
 
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
-_TYPES = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "finite_number": "a finite number",
-    "model_type": "a section of keys",
-    "dataclass_type": "a section of keys",
-    "dict_type": "a section of keys",
-    "invalid_key": "keys in quotes: a bare true, no or 5 is not text",
-}
-_BOUNDS = {
-    "greater_than_equal": "{ge} or more",
-    "greater_than": "more than {gt}",
-    "less_than_equal": "{le} or less",
-    "less_than": "less than {lt}",
-    "too_short": "{min_length} or more of them",
-    "string_too_short": "text of {min_length} or more characters",
-}
-_SHAPES = {
-    _NAME: "a letter, then letters, digits, _ and -",
-    PACKAGED: "package:path/in/package",
-    WIKIPEDIA: "the code of a Wikipedia, such as hu",
-    DUMP_DATE: "year, month and day as in '20260801'",
-}
-_NUMBER_AS_TEXT = (
-    "take away the quotes; without them, YAML reads 1e-3 as text: write it with a point and a "
-    "sign, 1.0e-3 or 1.0e+9, or in full"
-)
-_THOUSANDS = {"k": 10**3, "m": 10**6}
-_QUOTED_NUMBER = "take away the quotes"
-_NUMBER_FOR_TEXT = "put text that looks like a number in quotes"
-_TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no'"
 
 
 def first_problem(error: ValidationError, kind: type, data: Mapping[str, Any]) -> SettingError:
@@ -146,17 +105,13 @@ def first_problem(error: ValidationError, kind: type, data: Mapping[str, Any]) -
     details = sorted(error.errors(), key=lambda one: one["type"] not in _UNKNOWN)
     keys = [_key(one, data) for one in details]
     same = [one for one, key in zip(details, keys, strict=True) if key == keys[0]]
-    schema = TypeAdapter(kind).json_schema()
     cause = same[0].get("ctx", {}).get("error")
     if isinstance(cause, SettingError):
         return cause.under(".".join(keys[0]))
     if same[0]["type"] in _UNKNOWN:
-        reason = unknown(keys[0][-1], list(node_at(schema, keys[0][:-1])["properties"]))
+        reason = unknown(keys[0][-1], _known_names(kind, keys[0][:-1]))
     else:
         reason = str(cause or _reason(same))
-        described = node_at(schema, keys[0]).get("description", "").partition(". ")[0]
-        if described and same[0]["type"] != "literal_error":
-            reason += f" ({described.rstrip('.')})"
     return SettingError(".".join(keys[0]), reason)
 
 
@@ -181,78 +136,26 @@ def unknown(name: str, known: Sequence[str]) -> str:
 def _reason(details: Sequence[ErrorDetails]) -> str:
     """Return what is wrong with a value; a union has an error for each of its members."""
     first = details[0]
-    given = reprlib.repr(first["input"])
     if first["type"] == "missing":
         return "missing; give it a value"
-    if first["type"] == "literal_error":
-        return f"{given} is unknown; choose {_allowed(first)}"
-    allowed = ", or ".join(dict.fromkeys(map(_allowed, details)))
-    return f"{given} is not allowed; give {allowed}{_yaml_hint(first)}"
+    hint = ""
+    if isinstance(first["input"], bool | int | float) and "string" in first["type"]:
+        hint = "; put text that YAML reads as a number or a truth value in quotes"
+    elif isinstance(first["input"], str) and first["type"] in ("int_type", "float_type"):
+        hint = "; write numbers without quotes, and as 16000 or 1.0e-3, not 16k or 1e-3"
+    wanted = " or ".join(dict.fromkeys(one["msg"] for one in details))
+    return f"{reprlib.repr(first['input'])} is not allowed; {wanted[:1].lower() + wanted[1:]}{hint}"
 
 
-def _allowed(detail: ErrorDetails) -> str:
-    kind, context = detail["type"], detail.get("ctx", {})
-    if kind == "literal_error":
-        return context["expected"].replace("'", "")
-    if kind in _BOUNDS:
-        return _BOUNDS[kind].format(**context)
-    if kind in _TYPES:
-        return _TYPES[kind]
-    return _SHAPES.get(context.get("pattern")) or detail["msg"].removeprefix("Input should be ")
-
-
-def _yaml_hint(detail: ErrorDetails) -> str:
-    value = detail["input"]
-    if detail["type"] == "string_type" and isinstance(value, bool):
-        return f"; {_TEXT_AS_FLAG}"
-    if detail["type"] == "string_type" and isinstance(value, int | float):
-        return f"; {_NUMBER_FOR_TEXT}"
-    if detail["type"] == "int_type":
-        return whole_number_hint(value)
-    if detail["type"] == "float_type" and isinstance(value, str):
-        with suppress(ValueError):
-            hint = _NUMBER_AS_TEXT if "e" in value.lower() else _QUOTED_NUMBER
-            return f"; {hint}" if math.isfinite(float(value)) else ""
-    return ""
-
-
-def whole_number_hint(value: Any) -> str:
-    """Say how to write a whole number that came in another form, such as 16e3 or '16k'."""
-    text = str(value).strip().lower().replace(",", "").replace("_", "")
-    factor = _THOUSANDS.get(text[-1:], 1)
-    with suppress(ValueError, OverflowError):
-        number = float(text.removesuffix(text[-1:]) if factor > 1 else text) * factor
-        if number.is_integer() and not isinstance(value, bool):
-            quoted = isinstance(value, str) and value == str(int(number))
-            return f"; {_QUOTED_NUMBER}" if quoted else f"; write it in digits alone, {number:.0f}"
-    return ""
-
-
-# --- JSON schemas
-
-
-def resolved(node: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a node of a JSON schema with what it refers to; a value or null is the value."""
-    node = dict(node)
-    choices = [one for one in node.get("anyOf", ()) if one != {"type": "null"}]
-    if len(choices) == 1:
-        del node["anyOf"]
-        return {**resolved(choices[0], schema), **node}
-    if "$ref" in node:
-        name = node.pop("$ref").rsplit("/", 1)[-1]
-        return {**schema["$defs"][name], **node}
-    return node
-
-
-def stanza_of(node: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the node of the values under names of the user's choice; None if there are none."""
-    return next(iter(node.get("patternProperties", {}).values()), None)
-
-
-def node_at(schema: Mapping[str, Any], key: Sequence[str]) -> dict[str, Any]:
-    """Return the node of a key, {} where there is none."""
-    node: Mapping[str, Any] = schema
-    for part in key:
-        node = resolved(node, schema)
-        node = node.get("properties", {}).get(part) or stanza_of(node) or {}
-    return resolved(node, schema)
+def _known_names(kind: type, key: Sequence[str]) -> list[str]:
+    """Return the names of the settings of a section; key: its dotted key, in parts."""
+    schema = TypeAdapter(kind).json_schema()
+    node = schema
+    for part in (*key, None):
+        node = next((one for one in node.get("anyOf", ()) if one != {"type": "null"}), node)
+        if "$ref" in node:
+            node = schema["$defs"][node["$ref"].rsplit("/", 1)[-1]]
+        # stanzas have names of the user's choice
+        stanza = next(iter(node.get("patternProperties", {}).values()), {})
+        node = node if part is None else node.get("properties", {}).get(part, stanza)
+    return list(node.get("properties", {}))

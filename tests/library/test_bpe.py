@@ -164,11 +164,11 @@ def test_merges_make_every_longer_piece_of_two_by_rank(train):
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_too_large_a_size_names_the_largest(train, trainer, tmp_path):
-    with pytest.raises(UserError, match=rf"{KEY}.*largest possible size is (\d+)") as caught:
+    with pytest.raises(UserError, match=rf"{KEY}.* pieces, (\d+) at most") as caught:
         train(trainer, real_lines(3), 100_000)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a.model").exists()
-    largest = int(str(caught.value).split("largest possible size is ")[1].split(":")[0])
+    largest = int(str(caught.value).split(" pieces, ")[1].split()[0])
     assert len(pieces_of_model(train(trainer, real_lines(3), largest))) == largest
 
 

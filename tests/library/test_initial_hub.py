@@ -222,7 +222,7 @@ def test_what_cannot_be_segmented_greedily_is_refused(name: str) -> None:
 
 
 def test_settings_that_a_model_brings_itself_are_refused(spm: Path) -> None:
-    with pytest.raises(UserError, match=r"^vocabulary\['normalization'\]: .*leave it out"):
+    with pytest.raises(UserError, match=r"^vocabulary\.normalization: .*leave it out"):
         sagevocab.train(LINES, 1, initial=spm, vocabulary={"normalization": "nfkc"})
 
 

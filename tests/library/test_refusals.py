@@ -21,9 +21,9 @@ from sagevocab.cli import main
 from sagevocab.corpus.lines import lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.export import Card, WordSettings, export_greedy
+from sagevocab.huggingface.export import Card, WordSettings
 from sagevocab.huggingface.load import convert
-from sagevocab.huggingface.special_tokens import read_special_tokens, special_tokens_of
+from sagevocab.huggingface.special_tokens import special_tokens_of
 from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces, write_pieces
 from sagevocab.word2vec.embeddings import Embeddings
@@ -80,37 +80,38 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # --- arguments of `train`
 
+MERGELESS = ["▁", *(chr(0x4E00 + n) * times for n in range(100) for times in (1, 2))]
 ARGUMENTS = [
     ("vocab_size", "16000", {"vocab_size": "16k"}),
-    ("vocab_size", "16000", {"vocab_size": 16e3}),
+    ("vocab_size", "integer", {"vocab_size": 16e3}),
     ("vocab_size", "quotes", {"vocab_size": "16000"}),
-    ("initial_size", "20000", {"initial_size": "20k"}),
     ("vocab_size", "250 initial", {"vocab_size": 300, "initial_size": 250}),
-    ("vocab_size", "94 of them printable ASCII", {"vocab_size": 60}),
+    ("initial_size", "vocabulary.ascii", {"vocab_size": 60}),
     ("preset", "choose", {"preset": "printd"}),
     ("seed", "-1", {"seed": -1}),
     ("threads", "0", {"threads": 0}),
-    ("sage['prune_bach']", "did you mean prune_batch", {"sage": {"prune_bach": 3}}),
-    ("sage['candidates']", "1 run out", {"sage": {"candidates": 1}}),
-    ("sage['contexts']", "real, zero or shuffled", {"sage": {"contexts": "none"}}),
-    ("sage", "set by seed", {"sage": {"seed": 3}}),
-    ("vocabulary", "set by vocab_size", {"vocabulary": {"vocab_size": 3}}),
+    ("sage.prune_bach", "did you mean prune_batch", {"sage": {"prune_bach": 3}}),
+    ("sage.candidates", "1 run out", {"sage": {"candidates": 1}}),
+    ("sage.contexts", "shuffled", {"sage": {"contexts": "none"}}),
+    ("sage", "give seed", {"sage": {"seed": 3}}),
+    ("vocabulary", "give vocab_size", {"vocabulary": {"vocab_size": 3}}),
     ("word2vec", "settings by name", {"word2vec": 5}),
-    ("word2vec['alpha']", "quotes", {"word2vec": {"alpha": "0.1"}}),
+    ("word2vec.alpha", "quotes", {"word2vec": {"alpha": "0.1"}}),
     ("initial", "NoneType", {"initial": None}),
     ("initial", "hf download bert-base-uncased", {"initial": "bert-base-uncased"}),
     ("initial_size", "leave it out", {"initial": ["▁"], "initial_size": 9}),
-    ("vocabulary['ascii']", "leave", {"initial": "a.model", "vocabulary": {"ascii": True}}),
+    ("vocabulary.ascii", "leave", {"initial": "a.model", "vocabulary": {"ascii": True}}),
     (
-        "vocabulary['normalization']",
+        "vocabulary.normalization",
         "leave it out",
         {"lossless": True, "vocabulary": {"normalization": "nfkc"}},
     ),
+    ("sage.decoder", "start from bpe", {"initial": MERGELESS, "sage": {"decoder": "merges"}}),
     ("lossless", "a list of pieces", {"lossless": True, "initial": ["▁"]}),
     ("lossless", "unigram", {"lossless": True, "initial": "unigram"}),
     ("special_tokens", "bytes", {"lossless": True, "special_tokens": ["<é>"]}),
     ("special_tokens", "list", {"special_tokens": 5}),
-    ("vocab_size", "256 bytes", {"lossless": True, "vocab_size": 200}),
+    ("initial_size", "256 bytes", {"lossless": True, "vocab_size": 200}),
     ("language", "code", {"language": 3}),
     ("bad_text", "choose", {"bad_text": "ignore"}),
     ("texts", "give a file", {"texts": 16_000, "vocab_size": "corpus.txt"}),
@@ -195,10 +196,6 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("special_tokens", "'<the>'", lambda: special_tokens_of("the,<unk>")),
     ("mine.json", "AutoTokenizer", lambda: convert("mine.json", "out", words=WORDS)),
     (".", "AutoTokenizer", lambda: convert(".", "out", words=WORDS)),
-    ("template", "'</s>'", lambda: special_tokens_of(["<s>"], template="<s> $A </s>")),
-    ("template", "$A", lambda: special_tokens_of(["<s>"], template="<s>")),
-    ("template", "$B", lambda: special_tokens_of(["<s>"], template=["$A", "$A <s>"])),
-    ("model_max_length", "0", lambda: special_tokens_of("gpt", model_max_length=0)),
 ]
 
 
@@ -253,18 +250,6 @@ def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
         assert not Path("out").exists()
 
 
-PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
-
-
-def test_a_template_without_its_token(tmp_path: Path) -> None:
-    export_greedy(tmp_path, PIECES, WORDS, CARD)
-    path = tmp_path / "tokenizer.json"
-    spec = json.loads(path.read_bytes())
-    spec["post_processor"] = {"single": [{}], "pair": []}
-    path.write_text(json.dumps(spec), encoding="utf-8")
-    assert line_of(lambda: read_special_tokens(tmp_path)).startswith(str(tmp_path))
-
-
 # --- the command
 
 OPTIONS = [
@@ -274,7 +259,9 @@ OPTIONS = [
     (["train", "a.txt", "-o", "out", "--seed", "wide"], "--seed"),
     (["train", "a.txt", "-o", "out", "--vocab_size", "9"], "did you mean --vocab-size?"),
     (["train", "a.txt", "-o", "out", "--vocab-sise=9"], "did you mean --vocab-size?"),
-    (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16000"),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16k"),
+    (["train", "a.txt", "-o", "out", "--sage.windw", "3"], "did you mean --sage.window?"),
+    (["train", "-o", "out", "--sizes", "400", "500"], "commas"),
     (["train", "a.txt", "-o", "out", "--xyz"], "--xyz"),
 ]
 
@@ -290,8 +277,8 @@ def test_options_that_are_not_there(argv: list[str], words: str, capsys) -> None
 COMMANDS = [
     (["train", "none.txt", "-o", "out"], "none.txt: "),
     (["train", "a.txt", "-o", "a.txt/out", "--quiet"], "cannot be written ("),
-    (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "--vocab-size: "),
-    (["train", "a.txt", "-o", "out", "--candidates", "1"], "--candidates: "),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "initial_size: "),
+    (["train", "a.txt", "-o", "out", "--sage.candidates", "1"], "sage.candidates: "),
     (["encode", "none", "a.txt"], "none"),
     (["export", "twice.list", "-o", "out"], "twice.list:3: "),
 ]
@@ -299,7 +286,6 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("argv", "place"), COMMANDS)
 def test_commands(argv: list[str], place: str, here: Path, capsys: pytest.CaptureFixture) -> None:
-    """The command names options where the function names parameters."""
     assert main(argv) == 1
     reply = capsys.readouterr()
     assert reply.out == ""

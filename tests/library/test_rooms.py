@@ -32,7 +32,6 @@ BELOW = {
     "files": {"errors"},
     "pieces": {"errors", "files"},
     "settings": {"errors", "presets", "validation", "corpus"},
-    "option_names": {"errors", "settings"},
 }
 
 

@@ -21,8 +21,7 @@ GIVEN = {
     "bert": {"given": "bert"},
     "gpt": {"given": "gpt"},
     "none": {"given": "none"},
-    "own": {"given": OWN, "template": "<s> $A </s>", "model_max_length": 99},
-    "pair": {"given": OWN, "template": ["$A </s>", "$A </s> $B </s>"]},
+    "own": {"given": OWN},
 }
 
 
@@ -37,8 +36,7 @@ def folder_of(place: Path, name: str) -> Path:
         ("bert", BERT.tokens, [2, 8, 3], [2, 8, 3, 5, 7, 3], 512),
         ("gpt", ("<|endoftext|>", "[UNK]"), [5], [5, 2, 4], None),
         ("none", ("[UNK]",), [4], [4, 1, 3], None),
-        ("own", tuple(OWN), [2, 9, 3], [2, 9, 3, 6, 8, 3], 99),
-        ("pair", tuple(OWN), [9, 3], [9, 3, 6, 8, 3], None),
+        ("own", tuple(OWN), [9], [9, 6, 8], None),
     ],
 )
 def test_ids_by_hand(tmp_path, name, specials, one, two, longest) -> None:
@@ -57,7 +55,7 @@ def test_roles(tmp_path: Path) -> None:
     own = AutoTokenizer.from_pretrained(folder_of(tmp_path / "own", "own"))
     assert (own.pad_token, own.unk_token, own.mask_token) == ("<pad>", "<unk>", "<mask>")
     assert (own.bos_token, own.eos_token, own.cls_token) == ("<s>", "</s>", None)
-    assert own("a<user>b")["input_ids"] == [2, 9, 5, 8, 3]
+    assert own("a<user>b")["input_ids"] == [9, 5, 8]
     assert "<user>" in own.all_special_tokens
 
 

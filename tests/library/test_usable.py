@@ -203,7 +203,7 @@ def test_words_that_fall_in_two_are_told(more, caplog) -> None:
     lines = [*LINES, "می\u200cروم"]
     settings = SMALL | {"vocab_size": 120}
     sagevocab.train(lines, **settings, **more, progress=False)
-    assert "non-joiner" in caplog.text and "'normalization': 'nfkc'" in caplog.text
+    assert "non-joiner" in caplog.text and "vocabulary.normalization to nfkc" in caplog.text
     caplog.clear()
     sagevocab.train(lines, **settings, **more, progress=False, vocabulary={"normalization": "nfkc"})
     sagevocab.train(LINES, **settings, **more, progress=False)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from typing import Any
 
 from reproduction.builds import CONTROLS
 from reproduction.run import Run, Stanza
@@ -19,12 +21,12 @@ def card(run: Run, language: str, tokenizer: str) -> Stanza:
     """Return what the model card of a tokenizer says."""
     method, settings = _method(run, language, tokenizer)
     is_external = run.tokenizer(tokenizer).method == "external"
+    corpus = "not trained here" if is_external else describe_source(text_of(run, language))
     return {
         "language": language,
         "language_name": run.language(language).name,
         "method": method,
-        "source": None if is_external else text_of(run, language),
-        "settings": settings,
+        "rows": {"Training corpus": corpus, **settings},
     }
 
 
@@ -33,6 +35,19 @@ def text_of(run: Run, language: str) -> Stanza:
     source = run.source("language_settings", language)
     shown = {"kind", "name", "title", "licence"}
     return {**source.model_dump(include=shown, exclude_none=True), "origin": source.origin}
+
+
+def describe_source(source: Mapping[str, Any]) -> str:
+    """Say in words what a corpus was made of.
+
+    source: kind, name, and what its data set is, as `text_of` gives it.
+    """
+    name, title = source["name"], source.get("title")
+    if source["kind"] == "path":
+        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
+        listed = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
+        return "; ".join(filter(None, [title, source.get("licence"), listed]))
+    return "; ".join(filter(None, [title or f"`{name}`", source.get("licence"), source["origin"]]))
 
 
 def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:

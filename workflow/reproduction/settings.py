@@ -44,9 +44,6 @@ from sagevocab.settings import (
     settings_from,
 )
 from sagevocab.validation import (
-    DUMP_DATE,
-    PACKAGED,
-    WIKIPEDIA,
     Count,
     Counts,
     Flag,
@@ -74,7 +71,7 @@ def section(kind: type, description: str | None = None) -> Any:
 # --- texts
 
 
-Packaged = Annotated[str, Field(pattern=PACKAGED)]
+Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
 
 
 Wanted = str | int | bool
@@ -102,10 +99,10 @@ class Source(Section):
     dataset: str | None = optional(
         "An entry of `workflow/resources/datasets.yaml`, which knows addresses and checksums."
     )
-    language: Annotated[str, Field(pattern=WIKIPEDIA)] | None = optional(
+    language: Annotated[str, Field(pattern="^[a-z][a-z_-]+$")] | None = optional(
         "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
     )
-    date: Annotated[str, Field(pattern=DUMP_DATE)] | None = optional(
+    date: Annotated[str, Field(pattern="^[0-9]{8}$")] | None = optional(
         "Which dump of it, by its date, such as `20260801`, in quotes."
     )
     format: Literal[*FORMATS] | None = optional(

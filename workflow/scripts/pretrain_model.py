@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from reproduction.cards import describe_source
 from reproduction.job import job
 from reproduction.lm.gpus import reserve_gpus
 from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.torchrun import pretrain_together
-from sagevocab.huggingface.export import describe_source
 
 with job(snakemake) as progress:
     free = dict(snakemake.params.free)

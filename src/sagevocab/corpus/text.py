@@ -86,6 +86,8 @@ def open_bytes(path: str | Path) -> Iterator[BinaryIO]:
         UserError: it cannot be opened.
     """
     if str(path) == STANDARD_INPUT:
+        if sys.stdin is None:
+            raise UserError("standard input: is closed; open it, or name a file")
         yield _plain(sys.stdin.buffer)
         return
     try:

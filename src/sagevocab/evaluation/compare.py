@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -17,7 +14,6 @@ from sagevocab.evaluation.measures import measure
 from sagevocab.files import is_tokenizer
 from sagevocab.huggingface.detect import name_of
 from sagevocab.huggingface.load import segmenter_of
-from sagevocab.option_names import errors_in_parameters
 from sagevocab.segmentation.counts import count_corpus
 from sagevocab.segmentation.segmenter import Segmenter
 from sagevocab.settings import WordSettings
@@ -41,6 +37,7 @@ MEASURES = {
     "mean_piece_length": "characters in a piece of the vocabulary",
     "shared_with_first": "pieces that are the first tokenizer's too",
 }
+_WHOLE = ("pieces", "tokens", "pieces_seen", "shared_with_first")  # numbers, not shares
 
 
 class Comparison(list[dict[str, Any]]):
@@ -50,8 +47,16 @@ class Comparison(list[dict[str, Any]]):
     """
 
     def __str__(self) -> str:
-        """Return the table for people."""
-        return written(self, "table")
+        """Return the table for people: a row a measure, with a column a tokenizer."""
+        rows = [["", *(row["tokenizer"] for row in self)]]
+        for name in MEASURES:
+            form = "," if name in _WHOLE else ".4f"
+            rows.append([name, *(format(row[name], form) for row in self)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            "  ".join([first.ljust(widths[0]), *map(str.rjust, rest, widths[1:])]).rstrip()
+            for first, *rest in rows
+        )
 
 
 def compare(
@@ -65,26 +70,37 @@ def compare(
 ) -> Comparison:
     """Measure tokenizers on the same text.
 
-    tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
-    pieces (files or Python lists), what `train` and `load` return, tokenizers of `transformers` or
-    `tokenizers`. texts, column, bad_text: as in `train`. The text is normalised
-    and split into words once for all. Letters of bytes count as the text that they stand for.
+    The text is normalised and split into words once for all. Letters of bytes count as the text
+    that they stand for.
+
+    Args:
+        tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists
+            of pieces (files or Python lists), what `train` and `load` return, tokenizers of
+            `transformers` or `tokenizers`.
+        texts: as in `train`.
+        column: as in `train`.
+        normalization: sentencepiece's rule.
+        max_word_chars: longer words are cut into parts of so many characters.
+        bad_text: as in `train`.
+
+    Returns:
+        A row a tokenizer.
 
     Raises:
         UserError: a tokenizer or the text cannot be read.
     """
-    with errors_in_parameters():
-        _check_order(tokenizers, texts)
-        WordSettings(normalization, max_word_chars)  # which refuses what these cannot be
-        lines = lines_of(texts, column, bad_text)
-        loaded = list(map(segmenter_of, tokenizers))
-        corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
-        corpus.require_words(describe_texts(texts))
-        measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
-        return Comparison(
-            {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
-            for name, values in zip(_names(tokenizers), measured, strict=True)
-        )
+    _check_order(tokenizers, texts)
+    words = WordSettings(normalization, max_word_chars)
+    lines = lines_of(texts, column, bad_text)
+    loaded = list(map(segmenter_of, tokenizers))
+    normalizer = Normalizer(words.normalization)
+    corpus = WordCorpus.from_lines(lines, normalizer, words.max_word_chars)
+    corpus.require_words(describe_texts(texts))
+    measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
+    return Comparison(
+        {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
+        for name, values in zip(_names(tokenizers), measured, strict=True)
+    )
 
 
 def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
@@ -130,62 +146,3 @@ def _measured(corpus: WordCorpus, segmenter: Segmenter, first: Segmenter) -> dic
         "characters_per_token": summary["characters"] / tokens if tokens else 0.0,
         "shared_with_first": len(set(segmenter.pieces) & set(first.pieces)),
     }
-
-
-# --- as text
-
-_WHOLE = ("pieces", "tokens", "pieces_seen", "shared_with_first")
-
-
-def written(comparison: Comparison, form: str) -> str:
-    """Write the table: `table` and `markdown` for people, `csv` with every digit, `json` with ten.
-
-    Raises:
-        UserError: there is no such form.
-    """
-    writers = {"csv": _csv, "json": _json, "table": _aligned, "markdown": _markdown}
-    if form not in writers:
-        raise UserError(f"format: {form!r} is unknown; choose table, csv, json or markdown")
-    return writers[form](comparison)
-
-
-def _csv(comparison: Comparison) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["tokenizer", *MEASURES], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(comparison)
-    return text.getvalue().removesuffix("\n")
-
-
-def _json(comparison: Comparison) -> str:
-    rows = [
-        {key: round(value, 10) if isinstance(value, float) else value for key, value in row.items()}
-        for row in comparison
-    ]
-    return json.dumps(rows, indent=2, ensure_ascii=False, separators=(",", ":"))
-
-
-def _cells(comparison: Comparison) -> list[list[str]]:
-    """Return a row a measure, with a column a tokenizer."""
-    names = [row["tokenizer"] for row in comparison]
-    return [["", *names], *([name, *_figures(name, comparison)] for name in MEASURES)]
-
-
-def _figures(name: str, comparison: Comparison) -> list[str]:
-    return [f"{row[name]:,}" if name in _WHOLE else f"{row[name]:.4f}" for row in comparison]
-
-
-def _markdown(comparison: Comparison) -> str:
-    rows = _cells(comparison)
-    lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
-    return "\n".join([lines[0], "|---|" + "---:|" * (len(rows[0]) - 1), *lines[1:]])
-
-
-def _aligned(comparison: Comparison) -> str:
-    rows = _cells(comparison)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *rest in rows:
-        cells = [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-        lines.append("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-    return "\n".join(lines)

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer, models
@@ -27,16 +27,13 @@ from sagevocab.settings import WordSettings
 class Card:
     """What a model card says besides the pieces.
 
-    language: code. language_name, method: in words. source: description of the training corpus as
-    `data.sources` writes it; None if the vocabulary was not trained here. settings: what else
-    made it, by name.
+    language: code. language_name, method: in words. rows: what else made it, by name.
     """
 
     language: str
     language_name: str
     method: str
-    source: Mapping[str, Any] | None = None
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    rows: Mapping[str, Any] = field(default_factory=dict)
 
 
 # --- folders
@@ -183,17 +180,19 @@ def disk_errors(place: str | Path) -> Iterator[None]:
 def model_card(card: Card, pieces: Sequence[str], frame: Frame | None = None) -> str:
     """Return the README of a vocabulary's folder, with the front matter that model hubs read.
 
-    frame: of the tokenizer; one with BERT's special tokens if left out.
+    Args:
+        card: what it says.
+        pieces: of the vocabulary.
+        frame: of the tokenizer; one with BERT's special tokens if left out.
     """
     frame = frame or WordFrame(WordSettings())
-    specials, of_words = frame.special_tokens, isinstance(frame, WordFrame)
+    specials = frame.special_tokens
     rows = {
         "Language": f"{card.language_name} (`{card.language}`)",
         "Method": card.method,
-        "Pieces": f"{len(pieces):,}" + f", ids from {len(specials)}" * of_words,
-        "Special tokens": _listed(specials, ", ids from 0" * of_words),
-        "Training corpus": describe_source(card.source),
-        **{name: str(value) for name, value in card.settings.items()},
+        "Pieces": f"{len(pieces):,}",
+        "Special tokens": ", ".join(f"`{token}`" for token in specials) or "none",
+        **card.rows,
     }
     table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
     return f"""---
@@ -212,39 +211,11 @@ tags: [tokenizer, subword]
 from transformers import AutoTokenizer
 
 tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
-tokenizer.tokenize("...")
 ```
 
-`▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order,
-without the special tokens. {_unknown_note(frame.unknown)}
+`▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order.
 """
 
 
-def _listed(specials: Sequence[str], note: str) -> str:
-    return ", ".join(f"`{token}`" for token in specials) + note if specials else "none"
-
-
-def _unknown_note(unknown: str | None) -> str:
-    if unknown is None:
-        return "No text is unknown: pieces are written in letters of bytes."
-    return f"A character without a piece becomes one `{unknown}`."
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
-
-
-def describe_source(source: Mapping[str, Any] | None) -> str:
-    """Say in words what a corpus was made of.
-
-    source: a resolved source of `data.sources`: kind, name, and what its data set is.
-    """
-    if source is None:
-        return "not trained here"
-    kind, name = source["kind"], source["name"]
-    if kind == "path":
-        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
-        listed = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
-        return "; ".join(filter(None, [source.get("title"), source.get("licence"), listed]))
-    parts = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
-    return "; ".join(part for part in parts if part)
+def _cell(value: Any) -> str:
+    return " ".join(str(value).split()).replace("|", "\\|")

@@ -31,7 +31,8 @@ class SpecialTokens:
 
     tokens: in the order of their ids, which begin at 0. roles: token by its role in
     `tokenizer_config.json`. template: what goes around a text and around a pair of texts, as
-    `tokenizers.processors.TemplateProcessing` reads it. model_max_length: None for no limit.
+    `tokenizers.processors.TemplateProcessing` reads it; BERT's alone have one. model_max_length:
+    None for no limit.
     """
 
     tokens: tuple[str, ...]
@@ -77,22 +78,21 @@ KINDS = {
 
 
 def special_tokens_of(
-    given: str | Sequence[str] = "bert",
-    *,
-    template: str | Sequence[str] | None = None,
-    model_max_length: int | None = None,
-    lossless: bool = False,
+    given: str | Sequence[str] = "bert", *, lossless: bool = False
 ) -> SpecialTokens:
     """Return the special tokens that a user means.
 
-    given: `bert`, `gpt`, `none`, or the tokens themselves, as a list or with commas between, whose
-        roles are found by well-known spellings. Unless `lossless`, `[UNK]` is added if no unknown
-        token is among them.
-    template: what goes around a text, such as `<s> $A </s>`, or a pair of these: around one text
-        and around two (`$A` and `$B`).
+    Args:
+        given: `bert`, `gpt`, `none`, or the tokens themselves, as a list or with commas between,
+            whose roles are found by well-known spellings.
+        lossless: whether text is written in bytes; else `[UNK]` is added if no unknown token is
+            among them.
+
+    Returns:
+        The tokens, with their roles.
 
     Raises:
-        UserError: a token is there twice or is empty, or the template names an unknown one.
+        UserError: a token is there twice, or cannot be one.
     """
     if not isinstance(given, str | Sequence):
         raise UserError(f"special_tokens: {given!r} is not a list; give bert, gpt, none or a list")
@@ -100,14 +100,6 @@ def special_tokens_of(
     if tokens.unknown is None and not lossless:
         roles = {**tokens.roles, "unk_token": UNKNOWN}
         tokens = replace(tokens, tokens=(*tokens.tokens, UNKNOWN), roles=roles)
-    if template is not None:
-        tokens = replace(tokens, template=_template(template, tokens.tokens))
-    if model_max_length is not None:
-        if not isinstance(model_max_length, int) or model_max_length < 1:
-            raise UserError(
-                f"model_max_length: {model_max_length!r} is not a number of tokens; give 1 or more"
-            )
-        tokens = replace(tokens, model_max_length=model_max_length)
     return tokens
 
 
@@ -155,33 +147,6 @@ def roles_of(tokens: Iterable[str]) -> dict[str, str]:
     return roles
 
 
-def _template(given: str | Sequence[str], tokens: Sequence[str]) -> tuple[str, str]:
-    single, pair = (given, _pair(given)) if isinstance(given, str) else tuple(given)
-    for text, needed in ((single, {"$A"}), (pair, {"$A", "$B"})):
-        names = {part.partition(":")[0] if part[0] == "$" else _bare(part) for part in text.split()}
-        if missing := sorted(needed - names):
-            raise UserError(f"template: {text!r} lacks {missing[0]}, the place of a text; add it")
-        if strange := sorted(names - {"$A", "$B", *tokens}):
-            raise UserError(
-                f"template: {strange[0]!r} is not a special token; take it out or add it to "
-                "special_tokens"
-            )
-    return single, pair
-
-
-def _pair(single: str) -> str:
-    """Return the template of two texts: what follows the first follows the second, too."""
-    parts = single.split()
-    behind = [part for at, part in enumerate(parts) if any(p.startswith("$A") for p in parts[:at])]
-    return " ".join([*parts, "$B:1", *(f"{_bare(part)}:1" for part in behind)])
-
-
-def _bare(part: str) -> str:
-    """Return a special token of a template without its type, as in `[SEP]:1`."""
-    token, colon, kind = part.rpartition(":")
-    return token if colon and kind.isdigit() else part
-
-
 def read_special_tokens(folder: str | Path) -> SpecialTokens:
     """Return the special tokens of a folder of this library, one with `▁` at word starts.
 
@@ -191,25 +156,12 @@ def read_special_tokens(folder: str | Path) -> SpecialTokens:
     try:
         configuration = json.loads((Path(folder) / "tokenizer_config.json").read_text("utf-8"))
         spec = json.loads((Path(folder) / "tokenizer.json").read_text("utf-8"))
-        tokens = sorted(spec["added_tokens"], key=lambda token: token["id"])
-        around = spec["post_processor"]
-        return SpecialTokens(
-            tuple(token["content"] for token in tokens),
-            {role: configuration[role] for role in SPELLINGS if role in configuration},
-            around and (_written(around["single"]), _written(around["pair"])),
-            configuration.get("model_max_length"),
-        )
+        added = sorted(spec["added_tokens"], key=lambda token: token["id"])
+        tokens = tuple(token["content"] for token in added)
+        roles = {role: configuration[role] for role in SPELLINGS if role in configuration}
+        return BERT if tokens == BERT.tokens else SpecialTokens(tokens, roles)
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise UserError(
             f"{folder}: tokenizer.json or tokenizer_config.json is damaged; build the vocabulary "
             "again"
         ) from error
-
-
-def _written(template: Iterable[Mapping[str, Any]]) -> str:
-    """Return a template as one writes it, of its parts in `tokenizer.json`."""
-    names = []
-    for part in template:
-        [(kind, named)] = part.items()
-        names.append(f"{'$' * (kind == 'Sequence')}{named['id']}:{named['type_id']}")
-    return " ".join(names)

@@ -63,13 +63,19 @@ def train_bytes(
     *,
     name: str,
     key: str,
-    size_keys: tuple[str, str],
 ) -> Tokenizer:
     """Train byte-level BPE on a corpus; its result depends on the lines alone.
 
-    corpus: of the words of the frame. size: number of pieces, the 256 letters among them.
-    max_piece_length: in bytes. name: of the text, for messages. key, size_keys: as of
-    `bpe.train_sentencepiece`.
+    Args:
+        corpus: of the words of the frame.
+        size: number of pieces, the 256 letters among them.
+        frame: without pieces.
+        max_piece_length: in bytes.
+        name: of the text, for messages.
+        key: the setting that the size is from, for messages.
+
+    Returns:
+        The tokenizer, of which only the model counts.
 
     Raises:
         UserError: the text allows no vocabulary of this size.
@@ -87,9 +93,7 @@ def train_bytes(
     tokenizer.train_from_iterator(_lines(corpus, frame), trainer)
     found = tokens_by_id(tokenizer)
     if len(found) < size:
-        pieces = list(map(frame.notation.piece, found))
-        error = TooManyPiecesError(size, len(found), name, key)
-        raise error.for_pruning(pieces, size_keys)
+        raise TooManyPiecesError(size, len(found), name, key)
     return tokenizer
 
 

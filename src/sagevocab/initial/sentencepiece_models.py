@@ -11,7 +11,7 @@ import functools
 import io
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import sentencepiece
@@ -25,13 +25,12 @@ from sagevocab.huggingface.sentencepiece import (
     pieces_of_model,
     scores_of_model,
 )
-from sagevocab.pieces import WORD_START, is_single_character
-from sagevocab.settings import GROWTH, TrainingSettings
+from sagevocab.pieces import WORD_START
+from sagevocab.settings import TrainingSettings
 
 log = logging.getLogger(__name__)
 
 SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
-SIZE_KEYS = ("vocabulary.initial_size", "vocabulary.vocab_size")  # of the configuration
 MAX_SKIPPED_SHARE = 0.01
 # sentencepiece marks unknown text with it and skips every sentence that has it: here, every word.
 RESERVED_CHARACTER = "\u2585"
@@ -40,7 +39,6 @@ RESERVED_CHARACTER = "\u2585"
 THREADS = 16
 _ERRORS_ONLY = 2
 _ANY_LENGTH = 1 << 30  # bytes
-_SENTENCE_LENGTH = 4192  # sentencepiece's default, as in the models of earlier versions
 _LONGEST_WORD = 60_000  # characters; BPE of sentencepiece numbers those of a word in 16 bits
 # Instead of a tab, which ends a word in a table: no word has it, and it is the next in order.
 _TAB = "\n"
@@ -54,14 +52,19 @@ def train_sentencepiece(
     key: str,
     *,
     name: str = "the training corpus",
-    size_keys: tuple[str, str] = SIZE_KEYS,
 ) -> Model:
     """Train byte-pair encoding or UnigramLM on a corpus.
 
-    method: `bpe` or `unigram`. corpus: normalised by the rule of the settings. size: number of
-    pieces without special tokens; `▁` is always one. key: the key that it is from. name: of the
-    text, for messages. size_keys: where the user sets the sizes of the initial and of the pruned
-    vocabulary.
+    Args:
+        method: `bpe` or `unigram`.
+        corpus: normalised by the rule of the settings.
+        size: number of pieces without special tokens; `▁` is always one.
+        settings: of sentencepiece.
+        key: the setting that the size is from, for messages.
+        name: of the text, for messages.
+
+    Returns:
+        The model.
 
     Raises:
         UserError: the text allows no vocabulary of this size, or too much of it is left out.
@@ -74,11 +77,7 @@ def train_sentencepiece(
         model = _trained(method, error.largest, *text, key)
         largest = _add_ascii(model, settings)
         if size > largest:
-            found = TooManyPiecesError(size, largest, name, key)
-            if method == "unigram" and key != size_keys[0]:
-                raise found from error
-            # BPE of the initial size is of the same text, so both sizes have to change.
-            raise found.for_pruning(pieces_of_model(model), size_keys) from error
+            raise TooManyPiecesError(size, largest, name, key) from error
     except TooFewPiecesError as error:
         if settings.ascii:
             alphabet = _trained(method, error.least + 1, *text, key)
@@ -114,23 +113,19 @@ def _trained(
         )
     except RuntimeError as error:
         raise _explained(error, size, name, key) from error
-    model = _as_of_lines(parse_model(buffer.getvalue(), name), settings.normalization)
+    model = _normalising(parse_model(buffer.getvalue(), name), settings.normalization)
     found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
     return model
 
 
-def _as_of_lines(model: Model, rule: str) -> Model:
-    """Return the model that sentencepiece trains on lines of text that it normalises itself."""
+def _normalising(model: Model, rule: str) -> Model:
+    """Return a model of words as one that normalises text itself, as sentencepiece's are used."""
     for piece in model.pieces:
         piece.piece = piece.piece.replace(_TAB, "\t")
     model.normalizer_spec.name = rule
     model.normalizer_spec.precompiled_charsmap = character_map(rule)
-    model.trainer_spec.max_sentence_length = _SENTENCE_LENGTH
-    model.trainer_spec.ClearField("input_format")
-    # So the model of a text where `▁` is no rare character is the one without this requirement.
-    model.trainer_spec.ClearField("required_chars")
     return model
 
 
@@ -176,7 +171,7 @@ def _cut(model: Model, size: int, settings: TrainingSettings, name: str, key: st
     longer = sorted((p for p in own if len(p.piece) > 1), key=lambda piece: piece.score)
     if excess > len(longer):
         least = len(own) - len(longer)
-        raise TooFewPiecesError(size, least, name, key, len(printable_ascii(settings)))
+        raise TooFewPiecesError(size, least, name, key)
     dropped = {piece.piece for piece in longer[:excess]}
     kept = [piece for piece in model.pieces if piece.piece not in dropped]
     del model.pieces[:]
@@ -244,67 +239,23 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
 class TooManyPiecesError(UserError):
     """A text yields fewer pieces than were wanted: `largest` at most."""
 
-    def __init__(
-        self,
-        size: int,
-        largest: int,
-        name: str,
-        key: str,
-        advice: str = "set it to that or less, or train on more text",
-    ) -> None:
-        """Say that the text `name` yields no `size` pieces; key: that the size is from."""
+    def __init__(self, size: int, largest: int, name: str, key: str) -> None:
+        """Say that the text `name` yields no `size` pieces; key: the setting it is from."""
         super().__init__(
-            f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
-            f"{advice}"
+            f"{key}: {name} yields no {size} pieces, {largest} at most; set it to that or less, "
+            "and vocab_size below it, or use more text"
         )
-        self.size, self.largest, self.name, self.key = size, largest, name, key
-        self.final_sizes = range(0)  # that the largest vocabulary can be pruned to
-
-    def for_pruning(self, pieces: Sequence[str], keys: tuple[str, str]) -> TooManyPiecesError:
-        """Return the same with advice for both sizes, the initial and the final one.
-
-        pieces: the largest vocabulary, whose single characters are never pruned. keys: of the
-        sizes.
-        """
-        least, most = sum(map(is_single_character, pieces)), int(self.largest / GROWTH)
-        if most <= least:
-            advice = (
-                f"{least} of these are single characters, which are never pruned; use more text"
-            )
-            return TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
-        advice = (
-            f"set {keys[0]} to that and {keys[1]} to between {least} and {most}, or train on more "
-            "text"
-        )
-        error = TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
-        error.final_sizes = range(least, most + 1)
-        return error
-
-    def for_one_size(self, key: str) -> UserError:
-        """Return the same for a user who set the final size alone, under `key`."""
-        if not self.final_sizes:
-            return self
-        least, most = self.final_sizes[0], self.final_sizes[-1]
-        return UserError(
-            f"{key}: {self.name} yields no {self.size} pieces to prune from, a quarter more than "
-            f"{key}; set it to between {least} and {most}, or train on more text"
-        )
+        self.largest = largest
 
 
 class TooFewPiecesError(UserError):
     """The characters of a text alone exceed a size: they take `least` pieces."""
 
-    def __init__(self, size: int, least: int, name: str, key: str, n_ascii: int = 0) -> None:
-        """Say so of the text `name`; n_ascii: how many are there as all of printable ASCII is."""
-        counted = f", {n_ascii} of them printable ASCII" if n_ascii else ""
-        off = ", or turn vocabulary.ascii off" if n_ascii else ""
-        self.least = least
-        self._rest = (
-            f"are too few for the characters of {name}, which take {least}{counted}; set it to "
-            f"more than that, or lower vocabulary.character_coverage{off}"
+    def __init__(self, size: int, least: int, name: str, key: str) -> None:
+        """Say so of the text `name`; key: the setting that the size is from."""
+        super().__init__(
+            f"{key}: {size} pieces are too few for the characters of {name}, which take {least}; "
+            "set it to more than that, lower vocabulary.character_coverage, or turn "
+            "vocabulary.ascii off"
         )
-        super().__init__(f"{key}: {size} pieces {self._rest}")
-
-    def for_one_size(self, key: str, vocab_size: int) -> UserError:
-        """Return the same for a user who set the final size alone, under `key`."""
-        return UserError(f"{key}: {vocab_size} pieces, pruned from a quarter more, {self._rest}")
+        self.least = least

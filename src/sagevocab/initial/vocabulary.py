@@ -31,8 +31,7 @@ from sagevocab.pieces import WORD_START, listed_pieces, tokens_by_id, with_chara
 from sagevocab.settings import TrainingSettings, WordSettings
 
 METHODS = ("bpe", "unigram")
-_SIZES = ("initial_size", "vocab_size")  # arguments of `training.train`
-_KEYS = {"key": _SIZES[0], "size_keys": _SIZES}  # as what makes a vocabulary takes them
+_SIZE = "initial_size"  # the argument of `training.train`, for messages
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def train_initial(
     Raises:
         UserError: the text allows no vocabulary of this size.
     """
-    model = train_sentencepiece(method, corpus, size, settings, name=name, **_KEYS)
+    model = train_sentencepiece(method, corpus, size, settings, _SIZE, name=name)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, frame)
 
@@ -83,7 +82,7 @@ def train_lossless(
         UserError: the text allows no vocabulary of this size.
     """
     longest = settings.max_piece_length
-    trained = train_bytes(corpus, size, frame, longest, name=name, **_KEYS)
+    trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
     frame = frame.with_tokens(tokens_by_id(trained))
     model = json.loads(trained.to_str())["model"]
     return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
@@ -142,8 +141,7 @@ def _read_hub(
 ) -> InitialVocabulary:
     if specials is not None:
         raise UserError(
-            f"special_tokens: {name_of(source)} brings its own, with what goes around a text and "
-            "the longest one; leave special_tokens=, template= and model_max_length= out"
+            f"special_tokens: {name_of(source)} brings its own; leave special_tokens out"
         )
     tokenizer, configuration = hub_parts(source, "initial")
     key = f"initial: {name_of(source)}"
