@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -100,35 +98,3 @@ class SageVocabulary(Encoder):
         write_json_lines(folder / "ablations.jsonl", self.ablations)
         self.embeddings.save(folder / "embeddings.npz")
         write_json(folder / _MARK, self.record)
-
-    def push_to_hub(
-        self, repo_id: str, *, private: bool | None = None, token: str | None = None
-    ) -> str:
-        """Upload the folder that `save` writes to the Hugging Face hub; return its address.
-
-        repo_id: `user/name`; it is made if it is not there. private: as the account's default if
-        left out. token: the one that `hf auth login` keeps, if left out. HF_ENDPOINT names another
-        hub.
-
-        Raises:
-            UserError: huggingface_hub is not installed, or the hub refuses.
-        """
-        try:
-            from huggingface_hub import HfApi
-        except ImportError as error:
-            raise UserError(
-                "push_to_hub: needs the package huggingface_hub; pip install 'sagevocab[hub]'"
-            ) from error
-
-        api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)  # as it is by now
-        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-            self._write(Path(folder))
-            try:
-                url = api.create_repo(repo_id, private=private, exist_ok=True)
-                api.upload_folder(repo_id=url.repo_id, folder_path=folder)
-            except Exception as error:  # of the network, the hub, the name; from three libraries
-                raise UserError(
-                    f"repo_id: {repo_id!r} cannot be uploaded ({error}); check the name, the "
-                    "network and that `hf auth login` was done"
-                ) from error
-        return str(url)

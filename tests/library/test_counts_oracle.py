@@ -14,7 +14,6 @@ from sagevocab.segmentation.segmenter import GreedySegmenter
 ALPHABET = "abcß"
 LINES = st.lists(st.text(ALPHABET + " ", max_size=25), max_size=12)
 MULTI = st.lists(st.text("▁abc", min_size=2, max_size=4), max_size=12)
-WINDOWS = st.lists(st.integers(1, 7), min_size=1, max_size=3, unique=True)
 NORMALIZER = Normalizer("identity")
 
 
@@ -28,22 +27,12 @@ def spelled_out(lines: list[str], segmenter: GreedySegmenter) -> list[list[list[
     return [[segmenter.segment(word) for word in line] for line in words if line]
 
 
-def neighbour_oracle(lines: list[list[list[int]]], window: int, size: int) -> list[int]:
-    met: list[set[int]] = [set() for _ in range(size)]
-    for line in lines:
-        tokens = [piece for word in line for piece in word]
-        for i, target in enumerate(tokens):
-            for j, context in enumerate(tokens):
-                if 0 < abs(i - j) <= window and target >= 0 and context >= 0:
-                    met[target].add(context)
-    return [len(pieces) for pieces in met]
-
-
-@given(LINES, MULTI, WINDOWS)
+@given(LINES, MULTI)
 @settings(max_examples=80)
-def test_all_counts_equal_the_oracle(lines, longer, windows):
+def test_all_counts_equal_the_oracle(lines, longer):
     segmenter = GreedySegmenter(vocabulary_of(longer))
-    counted = counting.count_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter, windows)
+    corpus = WordCorpus.from_lines(lines, NORMALIZER)
+    counted = counting.count_corpus(counting.SegmentedCorpus(corpus, segmenter))
     spelled = spelled_out(lines, segmenter)
     tokens = Counter(piece for line in spelled for word in line for piece in word)
     size = len(segmenter.pieces)
@@ -54,15 +43,3 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
     assert found == fertility
     assert counted.tokens.tolist() == [sum(map(len, line)) for line in spelled]
     assert counted.words.tolist() == [len(line) for line in spelled]
-    expected = [count for w in windows for count in neighbour_oracle(spelled, w, size)]
-    assert counted.neighbours.ravel().tolist() == expected
-
-
-@given(LINES, MULTI, st.integers(1, 5), st.sampled_from([1, 200, 5000, 1 << 20]))
-@settings(max_examples=40)
-def test_neither_threads_nor_memory_change_a_count(lines, longer, threads, budget):
-    segmenter = GreedySegmenter(vocabulary_of(longer))
-    corpus = counting.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
-    plain = counting.count_neighbours(corpus, [5, 2])
-    other = counting.count_neighbours(corpus, [5, 2], threads=threads, budget=budget)
-    assert (plain == other).all()

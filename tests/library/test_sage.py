@@ -12,7 +12,7 @@ from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_co
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pruning.kernels import sample_keys
-from sagevocab.pruning.sage import SageSettings, build_sage, settings_from, take_rankings
+from sagevocab.pruning.sage import SageSettings, build_sage, settings_from
 from sagevocab.training import train
 from sagevocab.word2vec.embeddings import Word2VecSettings
 
@@ -126,34 +126,6 @@ def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
     assert ours.embeddings.pieces == train.segmenters[-1].pieces
 
 
-class Killed(Exception):  # noqa: N818
-    pass
-
-
-class Killer(Trainer):
-    """Kills a run after so many pieces, as its progress says, or instead of a training run."""
-
-    def __init__(self, pruned: int = -1, trainings: int = -1) -> None:
-        super().__init__()
-        self.pruned, self.trainings = pruned, trainings
-
-    def listen(self, progress) -> None:
-        if progress.done == self.pruned:
-            raise Killed
-
-    def __call__(self, *args):
-        if len(self.segmenters) == self.trainings:
-            raise Killed
-        return super().__call__(*args)
-
-
-def assert_same(ours, theirs) -> None:
-    assert ours.pieces == theirs.pieces
-    assert rows_of(ours.ablations) == rows_of(theirs.ablations)
-    assert ours.embeddings.pieces == theirs.embeddings.pieces
-    assert ours.embeddings.target.tobytes() == theirs.embeddings.target.tobytes()
-
-
 @pytest.mark.parametrize("every", [0, 1])
 def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every):
     corpus = make_corpus(2)
@@ -222,46 +194,6 @@ def test_inputs_that_do_not_go_together_are_reported():
         )  # fmt: skip
 
 
-# --- whole rankings, taken again from the record of a pruning
-
-
-def rankings_of(preset: str, every: int = 1, **overrides):
-    settings = settings_from(preset, **{**SMALL, **overrides}, retrain=False)
-    built = build(settings)
-    taken = take_rankings(
-        make_corpus(), PIECES, MERGES, vectors_for(PIECES), built.ablations, settings, every=every
-    )
-    return built.ablations, taken
-
-
-@pytest.mark.parametrize("preset", ["printed", "released"])
-def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
-    """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
-    record, taken = rankings_of(preset)
-    again = {(row["iteration"], row["piece"]): row["loss"] for row in rows_of(taken)}
-    ranked = [row for row in rows_of(record) if row["iteration"] % SMALL["rerank_every"] == 0]
-    assert len(ranked) > 2
-    for row in ranked:
-        assert again[row["iteration"], row["piece"]] == row["loss"]
-
-
-def test_a_ranking_holds_the_prunable_pieces_that_are_left():
-    record, taken = rankings_of("printed", every=2)
-    iterations = list(range(0, record["iteration"].max() + 1, 2))
-    assert sorted(set(taken["iteration"])) == iterations
-    for iteration in iterations:
-        gone = {row["piece"] for row in rows_of(record) if row["iteration"] < iteration}
-        prunable = [p for p in PIECES if len(p.lstrip("▁")) > 1 and p not in gone]
-        ranking = [row["piece"] for row in rows_of(taken) if row["iteration"] == iteration]
-        assert ranking == prunable
-
-
-def test_another_vocabulary_is_reported():
-    args = (make_corpus(), PIECES, MERGES, vectors_for(PIECES), {"iteration": [0], "piece": ["zz"]})
-    with pytest.raises(UserError, match="ablations: are of another vocabulary"):
-        take_rankings(*args, settings_from("printed", **SMALL), every=1)
-
-
 def test_controls_take_contexts_away_and_change_nothing_else():
     lines = [f"{a} {b} walking talker walks talked {a}{b}" for a in "abcdef" for b in "ghijkl"]
     built, stages = {}, {}
@@ -272,7 +204,6 @@ def test_controls_take_contexts_away_and_change_nothing_else():
             vocabulary={"ascii": False},
             progress=lambda progress, seen=seen: seen.add(progress.stage),
         )  # fmt: skip
-        seen.discard("compiling")  # of what the test before it left uncompiled
     assert {"word2vec"} == stages["real"] - stages["zero"]
     assert stages["shuffled"] == stages["real"]
     assert not built["zero"].embeddings.target.any()

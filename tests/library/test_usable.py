@@ -1,13 +1,7 @@
-"""What `train` returns is usable at once: encode, compare, upload; and trains as `tokenizers`."""
+"""What `train` returns is usable at once: it encodes and is compared as its folder is."""
 
 from __future__ import annotations
 
-import base64
-import http.server
-import json
-import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -74,87 +68,6 @@ def test_every_form_of_a_tokenizer_is_compared(built, folder: Path) -> None:
     ]
     for measure in ("pieces", "tokens", "unknown_share", "shared_with_first"):
         assert len({row[measure] for row in table}) == 1
-
-
-# --- in the shape of the trainers of `tokenizers`
-
-
-# --- to the hub
-
-
-class Hub(http.server.BaseHTTPRequestHandler):
-    """The calls of the Hugging Face hub that an upload makes; files go into `kept`."""
-
-    kept: dict[str, bytes] = {}
-    made: dict[str, object] = {}
-
-    def answer(self) -> None:
-        body = self.rfile.read(int(self.headers.get("content-length") or 0))
-        host, port = self.server.server_address
-        reply: dict[str, object] = {}
-        if self.path == "/api/repos/create":
-            Hub.made = json.loads(body)
-            owner, name = Hub.made["organization"], Hub.made["name"]
-            reply = {"url": f"http://{host}:{port}/{owner}/{name}"}
-        elif "/preupload/" in self.path:
-            files = [
-                {"path": f["path"], "uploadMode": "regular", "shouldIgnore": False}
-                for f in json.loads(body)["files"]
-            ]
-            reply = {"files": files}
-        elif "/commit/" in self.path:
-            for line in map(json.loads, body.splitlines()):
-                if line["key"] == "file":
-                    value = line["value"]
-                    Hub.kept[value["path"]] = base64.b64decode(value["content"])
-            commit = f"http://{host}:{port}/me/tok/commit/{'a' * 40}"
-            reply = {"success": True, "commitOid": "a" * 40, "commitUrl": commit}
-        data = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def do_GET(self) -> None:
-        """Answer."""
-        self.answer()
-
-    def do_POST(self) -> None:
-        """Answer."""
-        self.answer()
-
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
-
-
-@pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_address[1]}"
-    monkeypatch.setenv("HF_ENDPOINT", address)
-    yield address
-    server.shutdown()
-    server.server_close()
-
-
-def test_push_to_hub_uploads_the_folder(built, folder: Path, hub: str) -> None:
-    address = built.push_to_hub("me/tok", private=True, token="hf_none")
-    assert address == f"{hub}/me/tok"
-    assert Hub.made["name"] == "tok"
-    assert "private" in json.dumps(Hub.made)
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    assert Hub.kept == files
-
-
-def test_push_to_hub_in_one_line(built, monkeypatch: pytest.MonkeyPatch, hub: str) -> None:
-    with pytest.raises(UserError, match="^repo_id: 'a/b/c' cannot be uploaded") as caught:
-        built.push_to_hub("a/b/c")
-    assert "\n" not in str(caught.value)
-    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(UserError, match=r"pip install 'sagevocab\[hub\]'"):
-        built.push_to_hub("me/tok")
 
 
 def test_what_cannot_be_encoded_or_decoded_is_one_line(built) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from reproduction.analysis.summary import sample_efficiency, summarise
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.counts import SegmentedCorpus, count_corpus
 from sagevocab.segmentation.segmenter import GreedySegmenter
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
@@ -20,7 +20,7 @@ LINES = ["ab abc bß", "a"]
 @pytest.fixture(scope="module")
 def summary() -> dict:
     corpus = WordCorpus.from_lines(LINES, Normalizer("identity"))
-    counts = count_corpus(corpus, GreedySegmenter(PIECES))
+    counts = count_corpus(SegmentedCorpus(corpus, GreedySegmenter(PIECES)))
     return summarise(corpus, counts, efficiency_lines=1, seed=1)
 
 
@@ -61,13 +61,13 @@ def test_entropy_measures(summary):
 
 def test_a_sample_larger_than_the_corpus_is_the_corpus():
     corpus = WordCorpus.from_lines(LINES, Normalizer("identity"))
-    counts = count_corpus(corpus, GreedySegmenter(PIECES))
+    counts = count_corpus(SegmentedCorpus(corpus, GreedySegmenter(PIECES)))
     assert sample_efficiency(counts, 150_000, seed=3) == {"lines": 2, "words": 4, "tokens": 8}
 
 
 def test_the_sample_is_drawn_without_replacement_and_by_its_seed():
     corpus = WordCorpus.from_lines(["a"] * 20, Normalizer("identity"))
-    counts = count_corpus(corpus, GreedySegmenter(PIECES))
+    counts = count_corpus(SegmentedCorpus(corpus, GreedySegmenter(PIECES)))
     counts = dataclasses.replace(counts, words=2 ** np.arange(20))
     drawn = [sample_efficiency(counts, 10, seed)["words"] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
@@ -77,7 +77,10 @@ def test_the_sample_is_drawn_without_replacement_and_by_its_seed():
 def test_empty_corpus_has_a_summary_without_numbers_out_of_nothing():
     corpus = WordCorpus.from_lines([], Normalizer("identity"))
     summary = summarise(
-        corpus, count_corpus(corpus, GreedySegmenter(PIECES)), efficiency_lines=5, seed=1
+        corpus,
+        count_corpus(SegmentedCorpus(corpus, GreedySegmenter(PIECES))),
+        efficiency_lines=5,
+        seed=1,
     )
     assert (summary["lines"], summary["words"], summary["tokens"]) == (0, 0, 0)
     assert summary["vocabulary_use"] == 0.0

@@ -34,7 +34,7 @@ from reproduction.parquet import write_parquet
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
-from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.counts import SegmentedCorpus, count_corpus
 from sagevocab.segmentation.segmenter import GreedySegmenter
 from score_samples import answers, write_score
 
@@ -62,7 +62,7 @@ DOMAIN_LINES = ["cat cat cat hog", "cats sings cat"]
 
 
 def _measurements(folder: Path, corpus: WordCorpus, pieces: list[str]) -> None:
-    tables = counts.tables_of(count_corpus(corpus, GreedySegmenter(pieces)))
+    tables = counts.tables_of(count_corpus(SegmentedCorpus(corpus, GreedySegmenter(pieces))))
     for name in ("frequencies", "fertility", "lines"):
         write_parquet(folder / f"{name}.parquet", tables[name])
     # Neighbours fall evenly from the first piece to the last, twice as many at twice the window.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path, PurePath
-from typing import Any
+from pathlib import Path
 
 from reproduction.builds import CONTROLS
+from reproduction.describe import describe_source
 from reproduction.run import Run, Stanza
 
 _PRUNED = {  # what controls prune
@@ -35,19 +34,6 @@ def text_of(run: Run, language: str) -> Stanza:
     source = run.source("language_settings", language)
     shown = {"kind", "name", "title", "licence"}
     return {**source.model_dump(include=shown, exclude_none=True), "origin": source.origin}
-
-
-def describe_source(source: Mapping[str, Any]) -> str:
-    """Say in words what a corpus was made of.
-
-    source: kind, name, and what its data set is, as `text_of` gives it.
-    """
-    name, title = source["name"], source.get("title")
-    if source["kind"] == "path":
-        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
-        listed = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
-        return "; ".join(filter(None, [title, source.get("licence"), listed]))
-    return "; ".join(filter(None, [title or f"`{name}`", source.get("licence"), source["origin"]]))
 
 
 def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:

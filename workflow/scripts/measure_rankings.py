@@ -2,10 +2,11 @@
 
 from reproduction.job import job
 from reproduction.parquet import read_parquet, write_columns
+from reproduction.rankings import take_rankings
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.pruning.sage import settings_from, take_rankings
+from sagevocab.settings import settings_from
 from sagevocab.word2vec.embeddings import Embeddings
 
 with job(snakemake):

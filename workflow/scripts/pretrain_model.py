@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from reproduction.cards import describe_source
+from reproduction.describe import describe_source
 from reproduction.job import job
 from reproduction.lm.gpus import reserve_gpus
 from reproduction.lm.settings import PretrainSettings

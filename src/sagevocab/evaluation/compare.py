@@ -14,7 +14,7 @@ from sagevocab.evaluation.measures import measure
 from sagevocab.files import is_tokenizer
 from sagevocab.huggingface.detect import name_of
 from sagevocab.huggingface.load import segmenter_of
-from sagevocab.segmentation.counts import count_corpus
+from sagevocab.segmentation.counts import SegmentedCorpus, count_corpus
 from sagevocab.segmentation.segmenter import Segmenter
 from sagevocab.settings import WordSettings
 
@@ -135,7 +135,7 @@ def _names(sources: Sequence[Any]) -> list[str]:
 
 
 def _measured(corpus: WordCorpus, segmenter: Segmenter, first: Segmenter) -> dict[str, float]:
-    counts = count_corpus(corpus, segmenter, windows=())
+    counts = count_corpus(SegmentedCorpus(corpus, segmenter))
     summary = measure(corpus, counts)
     tokens = summary["tokens"]
     return {

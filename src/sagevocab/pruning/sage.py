@@ -94,8 +94,8 @@ def build_sage(
     """
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
-    corpus = _with_contexts(corpus, settings)
-    losses = _make_losses(corpus, pieces, merges, settings)
+    corpus = with_contexts(corpus, settings)
+    losses = make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings)
     while (left := pruning.size - settings.vocab_size) > 0:
         if pruning.retraining_is_due():
@@ -123,11 +123,11 @@ def initial_embeddings(
     """
     if settings.contexts == "zero":
         return Embeddings.zero(segmenter.pieces, word2vec.dimension)
-    corpus = _with_contexts(corpus, settings)
+    corpus = with_contexts(corpus, settings)
     return train_embeddings(corpus, segmenter, word2vec, progress)
 
 
-def _with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
+def with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
     """Return the text that embeddings are trained and losses taken on."""
     return corpus.shuffled(settings.seed) if settings.contexts == "shuffled" else corpus
 
@@ -143,54 +143,13 @@ def _start(
     return embeddings
 
 
-def take_rankings(
-    corpus: WordCorpus,
-    pieces: Sequence[str],
-    merges: Sequence[tuple[str, str]] | None,
-    embeddings: Embeddings | None,
-    ablations: Columns,
-    settings: SageSettings,
-    *,
-    every: int,
-) -> Columns:
-    """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
-
-    For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
-    ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
-    embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
-    vocabulary only. Returns columns: iteration, piece, loss; pieces in their initial order.
-
-    Raises:
-        UserError: the embeddings or the record are of another vocabulary.
-    """
-    embeddings = _start(embeddings, pieces, settings, dimension=1)
-    if embeddings.pieces != list(pieces):
-        raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
-    if not len(ablations["piece"]) or not set(ablations["piece"]) <= set(pieces):
-        raise UserError("ablations: are of another vocabulary; take those of this pruning")
-    last = int(max(ablations["iteration"]))
-    pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
-    left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
-    rankings: Columns = {"iteration": [], "piece": [], "loss": []}
-    corpus = _with_contexts(corpus, settings)
-    losses = _make_losses(corpus, pieces, merges, settings)
-    _use_embeddings(losses, embeddings, pieces, settings)
-    for iteration in range(0, last + 1, every):
-        alive = left_until >= iteration
-        wanted = alive & _prunable(pieces)
-        rankings["iteration"] += [iteration] * int(wanted.sum())
-        rankings["piece"] += [pieces[number] for number in np.flatnonzero(wanted)]
-        rankings["loss"] += losses.losses(alive, wanted).loss[wanted].tolist()
-        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
-    return rankings
-
-
-def _make_losses(
+def make_losses(
     corpus: WordCorpus,
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     settings: SageSettings,
 ) -> AblationLosses | TokensPerLine:
+    """Return what takes the losses that `settings` mean."""
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     if settings.counts:
         return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
@@ -199,7 +158,7 @@ def _make_losses(
     return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 
 
-def _use_embeddings(
+def use_embeddings(
     losses: AblationLosses | TokensPerLine,
     embeddings: Embeddings,
     pieces: Sequence[str],
@@ -295,7 +254,7 @@ class _Pruning:
 
     def _set_embeddings(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings
-        _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
+        use_embeddings(self._losses, embeddings, self._pieces, self._settings)
 
     def prune(self, count: int) -> None:
         """Rank or update, and take the `count` lowest candidates away."""

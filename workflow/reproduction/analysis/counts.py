@@ -12,7 +12,8 @@ word. It is no piece: it has no frequency and no neighbours, and is no neighbour
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numba
@@ -22,6 +23,9 @@ import pandas as pd
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.segmentation import counts as counting
 from sagevocab.segmentation.counts import Counts, SegmentedCorpus, count_line_tokens
+
+NEIGHBOUR_BYTES = 1 << 30
+WORD_BITS = 64
 
 # A piece that occurs n times has a ratio of neighbours to frequency that is a multiple of 1 / n,
 # and near the largest one whatever its contexts: rare pieces give the ratio's distribution a comb,
@@ -72,11 +76,53 @@ class LineTotals(SegmentedCorpus):
         return counting.sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
 
 
-# --- what `count_corpus` gives, as tables and files
+# --- neighbours
 
 
-def tables_of(counts: Counts) -> dict[str, pd.DataFrame]:
+def count_neighbours(
+    corpus: SegmentedCorpus,
+    windows: Sequence[int],
+    *,
+    threads: int = 1,
+    budget: int = NEIGHBOUR_BYTES,
+) -> np.ndarray:
+    """Count the distinct pieces within each window of every piece: int64 (windows, pieces).
+
+    The relation "stands within the window of" is a V x V bit matrix per window. Its rows are dealt
+    out to blocks. One thread alone fills a block, in a pass over the corpus, so threads never meet
+    and no order matters. The blocks that are in work fit into `budget` bytes together.
+    """
+    size, radii = len(corpus.pieces), np.asarray(windows, dtype=np.int64)
+    row_words = -(-size // WORD_BITS)
+    matrix_bytes = len(radii) * size * row_words * WORD_BITS // 8
+    blocks = max(threads, -(-threads * matrix_bytes // budget))
+    distinct = np.zeros((len(radii), size), dtype=np.int64)
+    longest = count_line_tokens(corpus).max(initial=0)
+
+    def count_block(block: int) -> None:
+        members = np.arange(block, size, blocks)
+        rows = np.full(size + 1, -1, dtype=np.int32)  # the last place is the uncovered character's
+        rows[members] = np.arange(len(members))
+        bits = np.zeros((len(radii), len(members), row_words), dtype=np.uint64)
+        line = np.empty(longest, dtype=np.int32)
+        text = corpus.types, corpus.line_offsets, corpus.flat, corpus.offsets
+        _mark_neighbours(*text, radii, rows, line, bits)
+        distinct[:, members] = np.bitwise_count(bits).sum(axis=2, dtype=np.int64)
+
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        list(pool.map(count_block, range(min(blocks, size))))
+    return distinct
+
+
+# --- counts as tables and files
+
+
+def tables_of(
+    counts: Counts, windows: Sequence[int] = (), distinct: np.ndarray | None = None
+) -> dict[str, pd.DataFrame]:
     """Return the counts of a corpus as tables.
+
+    windows, distinct: of `count_neighbours`.
 
     frequencies: piece, count; every piece of the vocabulary, in id order.
     fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
@@ -84,7 +130,9 @@ def tables_of(counts: Counts) -> dict[str, pd.DataFrame]:
     neighbours: piece, window, distinct, count; a row per window and piece, with its frequency.
     lines: words, tokens; a row per line of the corpus, in its order.
     """
-    pieces, windows = pd.Index(counts.pieces, dtype=object), len(counts.windows)
+    pieces = pd.Index(counts.pieces, dtype=object)
+    if distinct is None:
+        distinct = np.zeros((0, len(pieces)), dtype=np.int64)
     first = 0 if counts.fertility[0] else 1
     return {
         "frequencies": pd.DataFrame({"piece": pieces, "count": counts.frequencies}),
@@ -96,19 +144,21 @@ def tables_of(counts: Counts) -> dict[str, pd.DataFrame]:
         ),
         "neighbours": pd.DataFrame(
             {
-                "piece": np.tile(pieces, windows),
-                "window": np.repeat(counts.windows, len(pieces)),
-                "distinct": counts.neighbours.reshape(-1),
-                "count": np.tile(counts.frequencies, windows),
+                "piece": np.tile(pieces, len(windows)),
+                "window": np.repeat(np.asarray(windows, dtype=np.int32), len(pieces)),
+                "distinct": distinct.reshape(-1),
+                "count": np.tile(counts.frequencies, len(windows)),
             }
         ),
         "lines": pd.DataFrame({"words": counts.words, "tokens": counts.tokens}),
     }
 
 
-def write_counts(counts: Counts, folder: Path) -> None:
-    """Write the tables of `counts` to a folder as parquet, by their names."""
-    for name, table in tables_of(counts).items():
+def write_counts(
+    counts: Counts, folder: Path, windows: Sequence[int], distinct: np.ndarray
+) -> None:
+    """Write the tables of `tables_of` to a folder as parquet, by their names."""
+    for name, table in tables_of(counts, windows, distinct).items():
         write_parquet(folder / f"{name}.parquet", table)
 
 
@@ -156,6 +206,35 @@ def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
 
 
 # --- kernels
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_neighbours(types, line_offsets, flat, offsets, radii, rows, line, bits):
+    """Set bits[window, rows[piece], neighbour] for the pieces that have a row.
+
+    line: room for the tokens of the longest line.
+    """
+    for number in range(len(line_offsets) - 1):
+        length = 0
+        for kind in types[line_offsets[number] : line_offsets[number + 1]]:
+            for position in range(offsets[kind], offsets[kind + 1]):
+                line[length] = flat[position]
+                length += 1
+        for position in range(length):
+            row = rows[line[position]]
+            if row >= 0:
+                for window in range(len(radii)):
+                    low = max(0, position - radii[window])
+                    high = min(length, position + radii[window] + 1)
+                    _mark_window(line, position, low, high, bits[window, row])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _mark_window(tokens, position, low, high, row):
+    for other in range(low, high):
+        neighbour = tokens[other]
+        if other != position and neighbour >= 0:
+            row[neighbour >> 6] |= np.uint64(1) << np.uint64(neighbour & 63)
 
 
 @numba.njit(cache=True)

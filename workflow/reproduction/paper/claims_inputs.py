@@ -26,7 +26,7 @@ from reproduction.paper.measures import NotMeasurableError
 from reproduction.parquet import read_parquet
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.pieces import read_pieces
-from sagevocab.segmentation import counts as counting
+from sagevocab.segmentation.counts import SegmentedCorpus, count_corpus
 from sagevocab.segmentation.segmenter import GreedySegmenter
 
 TRAIN = "train"
@@ -328,8 +328,9 @@ def _cut_corpus(words: Path, length: int, draw: int) -> WordCorpus:
 @functools.lru_cache(maxsize=64)
 def _neighbours_of(words: Path, length: int, draw: int, pieces: Path, window: int) -> pd.DataFrame:
     drawn, segmenter = _cut_corpus(words, length, draw), GreedySegmenter(_pieces(pieces))
-    counted = counting.count_corpus(drawn, segmenter, [window])
-    return counts.tables_of(counted)["neighbours"]
+    segmented = SegmentedCorpus(drawn, segmenter)
+    distinct = counts.count_neighbours(segmented, [window])
+    return counts.tables_of(count_corpus(segmented), [window], distinct)["neighbours"]
 
 
 _curve = functools.lru_cache(maxsize=16)(read_curve)
