@@ -16,7 +16,6 @@ from sagevocab.huggingface.sentencepiece import (
     merges_of_model,
     pieces_of_model,
     scores_of_model,
-    write_model,
 )
 from sagevocab.initial.sentencepiece_models import (
     RESERVED_CHARACTER,
@@ -97,13 +96,6 @@ def test_settings_reach_sentencepiece(train):
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
-def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
-    for name in "ab":
-        write_model(tmp_path / name, trainer(words_of(real_lines()), 300, DEFAULTS, KEY))
-    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
 def test_the_word_mark_is_a_piece_however_rare_it_is(train, trainer):
     lines = ["abcd" * 700, "dcba" * 700, "acbd" * 700]
     assert WORD_START in pieces_of_model(train(trainer, lines, 8))
@@ -179,13 +171,6 @@ def test_too_small_a_size_names_the_characters(train, trainer):
     least = int(str(caught.value).split("which take ")[1].split(";")[0])
     assert "vocabulary.character_coverage" in str(caught.value)
     assert len(pieces_of_model(train(trainer, real_lines(3), least + 1))) == least + 1
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_corpus_without_text(train, trainer, tmp_path):
-    with pytest.raises(UserError, match="the training corpus: holds no words"):
-        train(trainer, ["", "   "], 100)
-    assert not (tmp_path / "a.model").exists()
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

@@ -99,25 +99,6 @@ def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -
     assert list(built.parent.iterdir()) == [built]  # the progress is gone
 
 
-@pytest.mark.parametrize("form", ["crlf", "lines", "parts"])
-def test_every_form_of_the_text_gives_the_same(
-    form: str, text: Path, built: Path, tmp_path: Path
-) -> None:
-    data = text.read_bytes()
-    source: object = tmp_path / "text"
-    if form == "lines":
-        source = iter(data.decode("utf-8").splitlines(keepends=True))
-    elif form == "parts":
-        half = data.index(b"\n", len(data) // 2) + 1
-        source = [str(tmp_path / "a"), str(tmp_path / "b")]
-        Path(source[0]).write_bytes(data[:half])
-        Path(source[1]).write_bytes(data[half:])
-    else:
-        source.write_bytes(data.replace(b"\n", b"\r\n"))
-    result = sagevocab.train(source, **SAME, threads=2)
-    assert digest(result.save(tmp_path / "out")) == digest(built)
-
-
 def test_a_compressed_text_on_standard_input(text: Path, built: Path, tmp_path: Path) -> None:
     train = [*COMMAND, "train", "-o", str(tmp_path / "out"), *SMALL]
     done = subprocess.run(
@@ -235,15 +216,6 @@ def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> 
     assert main(["train", str(text), "-o", str(out), *SMALL, "--quiet", "--force"]) == 0
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
-
-
-def test_a_very_long_line_without_spaces_works(tmp_path: Path) -> None:
-    line = "".join(lines_in("czech", 20_000, seed=2)).replace(" ", "")
-    path = tmp_path / "long"
-    path.write_text(line, encoding="utf-8")
-    assert path.stat().st_size > 600_000
-    assert main(["train", str(path), "-o", str(tmp_path / "out"), *SMALL, "--quiet"]) == 0
-    assert len(read_pieces(tmp_path / "out" / "pieces.txt")) == 200
 
 
 # --- encode, compare, export

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, MegatronBertConfig
 
-import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.huggingface.export import (
     Card,
@@ -96,24 +92,6 @@ def test_tokenizer_beside_a_model(tmp_path):
     export_greedy(tmp_path, PIECES, WORDS, CARD)
     MegatronBertConfig(vocab_size=13).save_pretrained(tmp_path)
     assert tokens(tmp_path, "abc [MASK] ab") == ["▁abc", "[MASK]", "▁a", "b"]
-
-
-def test_same_bytes_with_another_hash_seed(tmp_path):
-    program = (
-        "import sys; from sagevocab.huggingface.export import *;"
-        "words, card = WordSettings(), Card('en', 'English', 'BPE', {'b': 1, 'a': 2});"
-        "pieces = ['▁', *map(chr, range(97, 123)), 'zy', 'ab', 'qr'];"
-        "export_greedy(sys.argv[1] + '/greedy', pieces, words, card);"
-        "merges = [('z', 'y'), ('a', 'b'), ('q', 'r')];"
-        "export_merges(sys.argv[1] + '/merges', pieces, merges, words, card)"
-    )
-    library = str(Path(sagevocab.__file__).parents[1])
-    for seed in "12":
-        environment = {**os.environ, "PYTHONPATH": library, "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-c", program, str(tmp_path / seed)]
-        subprocess.run(command, env=environment, check=True)
-    for method in ("greedy", "merges"):
-        assert files(tmp_path / "1" / method) == files(tmp_path / "2" / method)
 
 
 # --- model cards

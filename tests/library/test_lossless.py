@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
@@ -103,33 +99,6 @@ def test_a_size_that_the_text_does_not_yield() -> None:
 def test_special_tokens_are_optional() -> None:
     assert special_tokens_of(["<s>"], lossless=True).tokens == ("<s>",)
     assert special_tokens_of(["<s>"]).tokens == ("<s>", "[UNK]")
-
-
-@pytest.mark.parametrize("threads", ["1", "4"])
-def test_the_initial_vocabulary_is_the_same_in_every_process(
-    threads: str, tmp_path: Path, built: SageVocabulary
-) -> None:
-    text = tmp_path / "text"
-    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    program = (
-        "import sys; from pathlib import Path;"
-        "from sagevocab.initial.vocabulary import train_lossless;"
-        "from sagevocab.initial.byte_bpe import *;"
-        "from sagevocab.settings import TrainingSettings;"
-        "from sagevocab.huggingface.special_tokens import BERT;"
-        "from sagevocab.corpus.text import read_lines;"
-        "text, frame = Path(sys.argv[1]), lossless_frame(BERT, 256);"
-        "corpus = frame.corpus_of(read_lines(text));"
-        "made = train_lossless(corpus, 700, TrainingSettings(), frame, 't');"
-        "sys.stdout.buffer.write('\\n'.join(made.pieces).encode())"
-    )
-    library = str(Path(sagevocab.__file__).parents[1])
-    environment = {**os.environ, "PYTHONPATH": library, "RAYON_NUM_THREADS": threads}
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(text)], env=environment, capture_output=True, check=True
-    )
-    expected = "\n".join(built.initial).encode()
-    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(expected).digest()
 
 
 def test_letters_of_bytes_count_as_text_in_any_folder(built, folder: Path, tmp_path: Path) -> None:

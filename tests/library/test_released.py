@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,12 @@ import numpy as np
 import pytest
 
 import oracle
-import released
 from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
 from sagevocab.errors import UserError
 from sagevocab.pruning.released import Batch, ReleasedSettings, prune_as_released
+from sagevocab.pruning.sage import build_sage
+from sagevocab.settings import Word2VecSettings, settings_from
+from sagevocab.word2vec.embeddings import Embeddings
 from vocabulary_samples import merges_of
 
 RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batch")
@@ -56,6 +60,57 @@ def test_threads_change_no_byte() -> None:
     assert [batch.losses.tobytes() for batch in one] == [batch.losses.tobytes() for batch in three]
 
 
+def pair_loss(x: str, y: str, vectors: oracle.Vectors) -> float:
+    """-log sigma(x . y): both programs have one matrix for targets and contexts."""
+    dot = math.fsum(a * b for a, b in zip(vectors[x], vectors[y], strict=True))
+    return math.log1p(math.exp(-dot))
+
+
+# --- sage-tokenizer 2.0
+
+
+def next_word(tokens: Sequence[str], at: int) -> int:
+    """Where the next word begins after tokens[at]; `at` itself if that is the last token."""
+    if at + 1 >= len(tokens):
+        return at
+    return next((i for i in range(at + 1, len(tokens)) if tokens[i][0] == "▁"), len(tokens))
+
+
+def targets_loss(
+    tokens: Sequence[str], first: int, last: int, window: int, vectors: oracle.Vectors
+) -> float:
+    """The loss of the targets first..last-1 with all their contexts."""
+    return math.fsum(
+        pair_loss(tokens[i], tokens[j], vectors)
+        for i in range(max(first, 0), min(last, len(tokens)))
+        for j in range(max(i - window, 0), min(i + window + 1, len(tokens)))
+        if i != j
+    )
+
+
+def sage_1_line_loss(
+    piece: str, before: Sequence[str], after: Sequence[str], window: int, vectors: oracle.Vectors
+) -> float:
+    """The loss of `piece` on one line, whose tokens are `before` and, encoded anew, `after`.
+
+    Occurrence by occurrence: the targets within the window of the old token are taken away, those
+    around the new tokens are added. An occurrence counts nothing if the tokens before it in its
+    window are not what they were.
+    """
+    loss, shift = 0.0, 0
+    for at in (i for i, token in enumerate(before) if token == piece):
+        now = at + shift
+        growth = next_word(after, now) - next_word(before, at) - shift
+        shift += growth
+        old_window = [*before[max(at - window, 0) : at], *before[at + 1 : at + window + 1]]
+        left = min(window, now)
+        if list(after[now - left : now]) == old_window[:left]:
+            loss -= targets_loss(before, at - window, at + window + 1, window, vectors)
+            end = min(now + window + 1, len(after)) + growth
+            loss += targets_loss(after, now - window, end, window, vectors)
+    return loss
+
+
 def test_lines_and_samples_are_those_of_python_s_random() -> None:
     golden = read("sage_1_plain")
     (batch, *_) = pruned(golden, loss_lines=3, lines=60)
@@ -72,7 +127,7 @@ def test_lines_and_samples_are_those_of_python_s_random() -> None:
             holding = rng.sample(holding, 3)
         left = frozenset(batch.considered) - {piece} | characters
         grown = [
-            released.sage_1_line_loss(
+            sage_1_line_loss(
                 piece,
                 oracle.tokens_of(line, segment, frozenset(golden["pieces"])),
                 oracle.tokens_of(line, segment, left),
@@ -87,3 +142,35 @@ def test_lines_and_samples_are_those_of_python_s_random() -> None:
 def test_a_size_that_cannot_be_reached_is_refused() -> None:
     with pytest.raises(UserError, match="vocab_size: 3"):
         pruned(read("sage_1"), vocab_size=3, prune_batch=50)
+
+
+# --- the preset, which reads the loss as the program does
+
+
+def ours(golden: dict[str, Any]) -> dict[str, Any]:
+    """What the preset prunes with the same embeddings and settings."""
+    theirs, pieces = golden["settings"], golden["pieces"]
+    settings = settings_from(
+        "released",
+        vocab_size=theirs["final"],
+        prune_batch=theirs["prune"],
+        candidates=theirs["consider"],
+        rerank_every=theirs["rerank"],
+    )
+    corpus = WordCorpus.from_lines(golden["lines"], Normalizer())
+    target = np.array(golden["target"], dtype=np.float32)
+    embeddings = Embeddings(pieces, target, target)
+    merges = merges_of(pieces)
+    return build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings()).ablations
+
+
+def test_same_order_where_every_batch_ranks():
+    golden = read("sage_1_plain_every_batch")
+    pruned = ours(golden)
+    for number, batch in enumerate(golden["batches"]):
+        rows = np.flatnonzero(pruned["iteration"] == number)
+        losses = dict(batch["losses"])
+        assert [pruned["piece"][row] for row in rows] == batch["pruned"]
+        expected = [losses[piece] for piece in batch["pruned"]]
+        assert list(pruned["loss"][rows]) == pytest.approx(expected, abs=2e-6)
+    assert len(pruned["piece"]) == 24

@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
 from sagevocab.huggingface.segmenter import load_segmenter
 from sagevocab.huggingface.sentencepiece import merges_of_model, pieces_of_model, read_model
 from sagevocab.segmentation.segmenter import UNCOVERED, GreedySegmenter, MergeSegmenter
-from vocabulary_samples import encode
 
 LINES = [
     "the including of included includes is in the inclusion of the excluded",
@@ -96,12 +94,6 @@ def test_merges_without_some_pieces_are_sentencepieces_set_vocabulary(model, dat
     processor = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
     ours = as_pieces(MergeSegmenter(left, merges_of_model(proto), full), "▁" + word)
     assert ours == processor.encode(word, out_type=str)
-
-
-def test_encode_gives_hugging_face_ids():
-    segmenter = GreedySegmenter(["▁", "a", "▁a"])
-    assert encode("  a  ax", segmenter, Normalizer()) == [7, 7, 1]
-    assert encode(" \t ", segmenter, Normalizer()) == []
 
 
 def test_a_folder_that_nobody_described_is_a_user_error(tmp_path):

@@ -29,7 +29,6 @@ from sagevocab.settings import Word2VecSettings
 from sagevocab.word2vec import blocks as skipgram
 from sagevocab.word2vec import gensim_trainer
 from sagevocab.word2vec.blocks import BlockTrainer, Layout, schedule
-from sagevocab.word2vec.embeddings import train_embeddings
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
 
@@ -343,21 +342,3 @@ def test_every_pair_of_what_gensim_gets_is_listed_once(lines: str, corpus) -> No
             if abs(i - j) <= settings.window:
                 wanted[int(sentence[j]), int(sentence[i])] += 1
     assert listed == wanted
-
-
-def test_chunks_begin_with_the_lines_nearest_to_equal_parts(monkeypatch) -> None:
-    text = random_text()
-    ends = text.line_offsets  # a word is a piece
-    for tokens in (1, 10, 100, 10_000):
-        monkeypatch.setattr(skipgram, "CHUNK", tokens)
-        places = np.linspace(0, ends[-1], max(1, round(ends[-1] / tokens)) + 1)
-        trainer = BlockTrainer(text, SETTINGS)
-        assert trainer._lines.tolist() == np.unique(np.searchsorted(ends, places)).tolist()
-        assert len(trainer._chunks[0].kept) == np.diff(ends[trainer._lines]).max()
-
-
-def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:
-    blocks = train_embeddings(*corpus, SETTINGS)
-    gensim = train_embeddings(*corpus, replace(SETTINGS, trainer="gensim"))
-    unseen = np.abs(blocks.target).max(axis=1) <= 0.01
-    assert unseen.any() and (blocks.target[unseen] == gensim.target[unseen]).all()

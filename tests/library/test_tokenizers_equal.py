@@ -207,15 +207,6 @@ def test_every_normalization(tiny, rule, text):
     assert hub_ids(tiny[rule], text) == ids
 
 
-@pytest.mark.parametrize("name", OWN)
-@pytest.mark.parametrize("text", ["[MASK]", "the [UNK] a[SEP]b[CLS] [[MASK]] [PAD][PAD]"])
-def test_spelt_special_tokens_are_text_on_demand(folders, name, text):
-    tokenizer = hub(folders[name])
-    ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
-    assert ids == library_ids(folders[name], text)
-    assert not {0, 2, 3, 4} & set(ids)
-
-
 BRACKETS = ["▁", *"[]MASKx", "MA", "AS", "K]"]
 
 
@@ -253,9 +244,3 @@ def test_special_tokens_are_berts(folders, name):
     assert pair["token_type_ids"] == [0] * (len(one) + 2) + [1] * (len(other) + 1)
     assert tokenizer.mask_token_id == 4
     assert tokenizer.pad_token_id == 0
-
-
-@pytest.mark.parametrize("name", [name for name in OWN if name != "list"])
-def test_covered_text_survives_decoding(folders, name):
-    text = "Hundreds of people have been forced to leave their homes."
-    assert hub(folders[name]).decode(hub_ids(folders[name], text)) == text

@@ -143,15 +143,6 @@ def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
     assert not any(" are few for " in line for line in warnings_of(caplog))
 
 
-@pytest.mark.parametrize("initial", ["bpe", "unigram"])
-def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> None:
-    texts = (LINES, [" ".join(LINES)])
-    assert len(texts[1][0].encode()) > 4192  # which sentencepiece leaves out
-    sizes = {"vocab_size": 150, "initial_size": 185, "initial": initial}
-    one, other = (sagevocab.train(text, **sizes, **QUICK).initial for text in texts)
-    assert one == other
-
-
 # --- errors before the text is read
 
 

@@ -153,12 +153,6 @@ def test_a_corpus_survives_a_round_trip(tmp_path_factory, lines):
     assert loaded.line_offsets.tolist() == corpus.line_offsets.tolist()
 
 
-def test_equal_corpora_are_equal_bytes(tmp_path):
-    for name in ("one", "two"):
-        WordCorpus.from_lines(["a b", "ç"], Normalizer()).save(tmp_path / f"{name}.npz")
-    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
-
-
 def test_a_sample_keeps_whole_lines_in_their_order():
     lines = [f"line{number} of text{number % 3}" for number in range(40)]
     corpus = WordCorpus.from_lines(lines, Normalizer())
