@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.presets import PRESETS, reading_settings
+from reproduction.readings import reading_settings
+from sagevocab.presets import PRESETS
 
 if TYPE_CHECKING:
     from reproduction.settings import Configuration, Tokenizer

@@ -20,12 +20,11 @@ from reproduction.builds import CONTROLS, EXPORTED, PRUNED, SEEDED, builds_of
 from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
+from reproduction.readings import overrides, reading_settings
 from sagevocab.errors import SettingError
 from sagevocab.presets import (
     DEFAULT_PRESET,
     PRESETS,
-    overrides,
-    reading_settings,
 )
 from sagevocab.settings import (
     DEFAULT_SEED,

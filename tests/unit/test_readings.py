@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from sagevocab.presets import PRESETS, overrides, reading_settings
+from reproduction.readings import overrides, reading_settings
+from sagevocab.presets import PRESETS
 from sagevocab.pruning.sage import SageSettings
 
 
