@@ -71,7 +71,7 @@ test-library:  ## Test the library alone, installed from its wheel (minutes, dow
 	$(PYTHON) -m venv $(LIBRARY)
 	$(LIBRARY)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(LIBRARY)/dist .
 	$(LIBRARY)/bin/python -m pip install --quiet --disable-pip-version-check \
-	  "$$(echo $(LIBRARY)/dist/*.whl)[gensim,hub,parquet,transformers]" datasets hypothesis pytest
+	  "$$(echo $(LIBRARY)/dist/*.whl)[gensim,parquet,transformers]" datasets hypothesis pytest
 	cp -r tests/library $(LIBRARY)/tests
 	@# Without the settings of the checkout, which put its own library and pipeline on the path.
 	cd $(LIBRARY) && env -u PYTHONPATH bin/python -m pytest --config-file=/dev/null --rootdir=. tests
