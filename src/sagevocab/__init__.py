@@ -27,17 +27,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sagevocab.errors import UserError as UserError
     from sagevocab.evaluation.compare import compare as compare
     from sagevocab.huggingface.load import load as load
     from sagevocab.training import train as train
     from sagevocab.vocabulary import SageVocabulary as SageVocabulary
 
 __version__ = "0.1.0"
-__all__ = ["SageVocabulary", "__version__", "compare", "load", "train"]
+__all__ = ["SageVocabulary", "UserError", "__version__", "compare", "load", "train"]
 
 # By name, not by import: they come with all that they need only at first use.
 _MODULES = {
     "SageVocabulary": "vocabulary",
+    "UserError": "errors",
     "compare": "evaluation.compare",
     "load": "huggingface.load",
     "train": "training",

@@ -17,10 +17,10 @@ import tokenizers
 from sentencepiece import sentencepiece_model_pb2
 
 import sagevocab
+from sagevocab import UserError
 from sagevocab.cli import main
 from sagevocab.corpus.lines import lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.errors import UserError
 from sagevocab.huggingface.export import Card, WordSettings
 from sagevocab.huggingface.load import convert
 from sagevocab.huggingface.special_tokens import special_tokens_of
