@@ -19,8 +19,6 @@ from sagevocab.word2vec.embeddings import Embeddings
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-_MARK = "sagevocab.json"
-
 
 @dataclass(frozen=True, repr=False)
 class SageVocabulary(Encoder):
@@ -83,18 +81,21 @@ class SageVocabulary(Encoder):
 
         It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
         for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
-        force: replace a vocabulary that is there.
+
+        Args:
+            folder: the new folder.
+            force: replace a tokenizer that is there.
+
+        Returns:
+            The folder.
 
         Raises:
             UserError: the folder is there already, or cannot be written.
         """
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
-            self._write(temporary)
+            export_greedy(temporary, self.pieces, self.frame, self.card)
+            write_json_lines(temporary / "ablations.jsonl", self.ablations)
+            self.embeddings.save(temporary / "embeddings.npz")
+            write_json(temporary / "sagevocab.json", self.record)
         return Path(folder)
-
-    def _write(self, folder: Path) -> None:
-        export_greedy(folder, self.pieces, self.frame, self.card)
-        write_json_lines(folder / "ablations.jsonl", self.ablations)
-        self.embeddings.save(folder / "embeddings.npz")
-        write_json(folder / _MARK, self.record)

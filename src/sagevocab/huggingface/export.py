@@ -107,7 +107,13 @@ def write_folder(
 ) -> None:
     """Write a tokenizer's folder.
 
-    method: how `segmenter.load_segmenter` segments. card: None writes no model card.
+    Args:
+        folder: where its files go.
+        tokenizer: of Hugging Face.
+        pieces: by id.
+        method: how `segmenter.load_segmenter` segments.
+        frame: all of the tokenizer but its pieces.
+        card: None writes no model card.
     """
     folder = Path(folder)
     configuration = {

@@ -117,10 +117,17 @@ def read_hub(
 ) -> tuple[HubFrame, Merges | None]:
     """Return the frame of a tokenizer, which holds its pieces, and its merges by rank.
 
-    key: what messages begin with: where the tokenizer is from.
-
     Characters of its pieces that have none get one at the end, where words can be cut; so do
-    letters of bytes. merges: None where it has none, or where parts of words have a prefix.
+    letters of bytes.
+
+    Args:
+        tokenizer: of Hugging Face.
+        configuration: its `tokenizer_config.json`.
+        key: what messages begin with: where the tokenizer is from.
+        max_word_chars: longer words are cut there.
+
+    Returns:
+        The frame, and the merges: None where there are none, or where parts of words have a prefix.
 
     Raises:
         UserError: its words cannot be segmented by greedy longest match, with the reason.

@@ -56,7 +56,16 @@ def train_initial(
 ) -> InitialVocabulary:
     """Train sentencepiece's BPE or UnigramLM on a corpus.
 
-    name: of the text, for messages.
+    Args:
+        method: `bpe` or `unigram`.
+        corpus: what is trained on.
+        size: number of pieces without special tokens.
+        settings: of sentencepiece.
+        frame: all of the tokenizer but its pieces.
+        name: of the text, for messages.
+
+    Returns:
+        The vocabulary.
 
     Raises:
         UserError: the text allows no vocabulary of this size.
@@ -75,8 +84,15 @@ def train_lossless(
 ) -> InitialVocabulary:
     """Train byte-level BPE on a corpus.
 
-    settings: only the longest piece counts. frame: of `lossless.lossless_frame`, without pieces.
-    name: as of `train_initial`.
+    Args:
+        corpus: what is trained on.
+        size: number of pieces, the 256 bytes among them.
+        settings: only the longest piece counts.
+        frame: of `byte_bpe.lossless_frame`, without pieces.
+        name: of the text, for messages.
+
+    Returns:
+        The vocabulary.
 
     Raises:
         UserError: the text allows no vocabulary of this size.
@@ -93,14 +109,18 @@ def read_initial(
 ) -> InitialVocabulary:
     """Read a vocabulary to prune.
 
-    source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of words),
-        a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this library, a Hugging
-        Face folder or `tokenizer.json`, a tokenizer of `transformers` or of `tokenizers`. A folder
-        of this library keeps its normalisation and special tokens, and has merges if a
-        `sentencepiece.model` of the same pieces is in it. A `.model` keeps its normalisation and
-        special tokens, Hugging Face's keep all but their model.
-    words: those of `WordSettings` that the user sets, where the source leaves them open. specials:
-        those of the source, or BERT's, if left out.
+    Args:
+        source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of
+            words), a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this
+            library, a Hugging Face folder or `tokenizer.json`, a tokenizer of `transformers` or of
+            `tokenizers`. A folder of this library keeps its normalisation and special tokens, and
+            has merges if a `sentencepiece.model` of the same pieces is in it. A `.model` keeps its
+            normalisation and special tokens, Hugging Face's keep all but their model.
+        words: those of `WordSettings` that the user sets, where the source leaves them open.
+        specials: those of the source, or BERT's, if left out.
+
+    Returns:
+        The vocabulary.
 
     Raises:
         UserError: it is none of these, or brings itself what is set.

@@ -83,11 +83,19 @@ def build_sage(
 ) -> SageResult:
     """Prune `pieces` to `settings.vocab_size`.
 
-    corpus: the text as it is, whatever `settings.contexts` says. merges: of the initial vocabulary
-    by rank, for the decoder `merges`. embeddings: of `pieces`, from `initial_embeddings`, used from
-    batch 0 on; contexts `zero` needs none. word2vec: for retraining. train: makes embeddings when
-    they are due again.
-    progress: called after each batch, and while embeddings are trained.
+    Args:
+        corpus: the text as it is, whatever `settings.contexts` says.
+        pieces: the initial vocabulary.
+        merges: of the initial vocabulary by rank, for the decoder `merges`.
+        embeddings: of `pieces`, from `initial_embeddings`, used from batch 0 on; contexts `zero`
+            needs none.
+        settings: of the pruning.
+        word2vec: for retraining.
+        train: makes embeddings when they are due again.
+        progress: called after each batch, and while embeddings are trained.
+
+    Returns:
+        The pieces left, what was pruned, and the last embeddings.
 
     Raises:
         UserError: the corpus, the sizes or the settings do not go together.

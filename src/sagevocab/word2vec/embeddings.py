@@ -89,7 +89,15 @@ def train_embeddings(
 
     A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
     matrices. Uncovered characters are left out.
-    progress: called after each epoch, or chunk of one.
+
+    Args:
+        corpus: the text.
+        segmenter: how its words become pieces.
+        settings: of Word2Vec.
+        progress: called after each epoch, or chunk of one.
+
+    Returns:
+        The vectors of all pieces of the segmenter.
 
     Raises:
         UserError: the corpus shows no piece at all, or the trainer is not installed.
