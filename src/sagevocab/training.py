@@ -144,7 +144,7 @@ def train(
         given = None
         if not settings.is_trained:
             given = read_initial(initial, settings.given, specials)
-            _check_initial(given, settings.sage)
+            _check_initial(given, settings)
         frame = given.frame if given else _frame(settings, specials or BERT)
         with listener(progress) as report:
             report(Progress("reading text"))
@@ -152,7 +152,6 @@ def train(
             if given is None:
                 report(Progress("initial vocabulary"))
             start = given or _trained_initial(corpus, settings, frame, place)
-            _check_initial(start, settings.sage)
             _warn_of_little_text(place, corpus, settings.sage.vocab_size)
             if settings.sage.contexts != "zero":
                 report(Progress("word2vec", 0, settings.word2vec.epochs))
@@ -344,17 +343,20 @@ def _trained_initial(
 ) -> InitialVocabulary:
     keys = settings.vocabulary
     if isinstance(frame, HubFrame):
-        return train_lossless(corpus, keys.initial_size, keys, frame, place)
-    return train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
+        initial = train_lossless(corpus, keys.initial_size, keys, frame, place)
+    else:
+        initial = train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
+    _check_initial(initial, settings)
+    return initial
 
 
-def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
+def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:
     """Refuse before Word2Vec what pruning would refuse."""
-    check_sizes(initial.pieces, sage)
-    if sage.decoder == "merges" and initial.merges is None:
+    check_sizes(initial.pieces, settings.sage)
+    if settings.sage.decoder == "merges" and initial.merges is None:
         raise UserError(
-            "sage.decoder: merges needs an initial vocabulary with merges, which neither UnigramLM "
-            "nor a list of pieces has; start from bpe or a BPE .model, or use greedy"
+            f"initial: {name_of(settings.initial)} has no merges, by which this preset segments "
+            "while it prunes; start from bpe or a BPE .model, or set sage.decoder to greedy"
         )
 
 

@@ -106,7 +106,7 @@ ARGUMENTS = [
         "leave it out",
         {"lossless": True, "vocabulary": {"normalization": "nfkc"}},
     ),
-    ("sage.decoder", "start from bpe", {"initial": MERGELESS, "sage": {"decoder": "merges"}}),
+    ("initial", "start from bpe", {"initial": MERGELESS, "sage": {"decoder": "merges"}}),
     ("lossless", "a list of pieces", {"lossless": True, "initial": ["▁"]}),
     ("lossless", "unigram", {"lossless": True, "initial": "unigram"}),
     ("special_tokens", "bytes", {"lossless": True, "special_tokens": ["<é>"]}),
