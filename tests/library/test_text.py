@@ -55,10 +55,13 @@ def test_line_ends_of_windows_and_a_byte_order_mark_are_dropped(tmp_path) -> Non
     assert list(read_lines(path)) == ["a", "b\ufeff"]
 
 
-def test_a_nul_is_refused_with_its_line(tmp_path) -> None:
+def test_a_stray_nul_is_dropped_with_a_warning_and_utf_16_is_refused(tmp_path, caplog) -> None:
     path = tmp_path / "text"
-    path.write_bytes(b"good\na review of 10\0 points\n")
-    with pytest.raises(UserError, match=f"{path}:2: holds a NUL"):
+    path.write_bytes(b"good\na review of 10\0 points, the best there is\n")
+    assert list(read_lines(path)) == ["good", "a review of 10 points, the best there is"]
+    assert f"{path}:2: a NUL character was dropped" in caplog.text
+    path.write_bytes("good\n".encode("utf-16-le"))
+    with pytest.raises(UserError, match=f"{path}:1: holds many NUL"):
         list(read_lines(path))
 
 

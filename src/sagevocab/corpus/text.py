@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import logging
 import lzma
 import sys
 import zlib
@@ -16,7 +17,10 @@ from typing import Any, BinaryIO
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_path, path_text
 
+log = logging.getLogger(__name__)
+
 STANDARD_INPUT = "-"
+_MOST_NUL = 0.05  # of a line's characters; a line with more is binary data, or UTF-16
 _PACKED = 1 << 12  # four bytes of zstd may be 128 KiB of text, and all text of a step is in memory
 _BLOCK = 1 << 17
 _ZSTD_LEVEL = 9
@@ -123,11 +127,12 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
 
     Args:
         path: of the file; `-` is standard input.
-        errors: how `bytes.decode` treats what is not UTF-8; unless `strict`, NUL characters are
-            left in.
+        errors: how `bytes.decode` treats what is not UTF-8. If `strict`, stray NUL characters are
+            dropped, with a warning; else they are left in.
 
     Raises:
-        UserError: bad UTF-8 or a NUL character (with the line's number), truncated compression.
+        UserError: bad UTF-8 or a line full of NUL characters (with the line's number), truncated
+            compression.
     """
     number = 0
     try:
@@ -135,10 +140,7 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
             for number, raw in enumerate(file, start=1):
                 line = raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
                 if errors == "strict" and "\0" in line:
-                    raise UserError(
-                        f"{path}:{number}: holds a NUL character, as no text does; take it out, "
-                        r"for example with tr -d '\000'"
-                    )
+                    line = _without_nul(line, f"{path}:{number}")
                 yield line.removeprefix("\ufeff") if number == 1 else line
     except UnicodeDecodeError as error:
         raise UserError(
@@ -147,6 +149,14 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
         ) from error
     except DAMAGE as error:
         raise damaged(path, error) from error
+
+
+def _without_nul(line: str, place: str) -> str:
+    """Drop stray NUL characters, which now and then occur in texts from the web."""
+    if line.count("\0") > _MOST_NUL * len(line):
+        raise UserError(f"{place}: holds many NUL characters; give a text file in UTF-8")
+    log.warning("%s: a NUL character was dropped", place)
+    return line.replace("\0", "")
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
