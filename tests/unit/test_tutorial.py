@@ -76,7 +76,7 @@ def test_the_page_on_your_own_text_runs(
     assert len(pieces) == 400
     assert read_pieces("my-tokenizer-too/pieces.txt") == pieces
     assert len(Path("corpus.ids").read_text().splitlines()) == len(lines)
-    assert list(pd.read_csv("compared.csv")["pieces"]) == [400, 400]
+    assert list(pd.read_json("compared.json")["pieces"]) == [400, 400]
     assert "tokens_per_word" in capsys.readouterr().out
     assert Path("bpe-tokenizer/tokenizer.json").exists()
 
