@@ -137,7 +137,9 @@ def train(
         sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
         numbers = {"vocab_size": vocab_size, "initial_size": initial_size}
         settings = _settings(initial, lossless, preset, sections, numbers, seed, threads)
-        specials = _specials(special_tokens, lossless)
+        specials = None
+        if special_tokens is not None:
+            specials = special_tokens_of(special_tokens, lossless=lossless)
         _check_language(language)
         if output is not None:
             check_output(output, force)
@@ -282,10 +284,6 @@ def _settings(
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _specials(given: str | Sequence[str] | None, lossless: bool) -> SpecialTokens | None:
-    return None if given is None else special_tokens_of(given, lossless=lossless)
 
 
 def _check_language(language: str) -> None:

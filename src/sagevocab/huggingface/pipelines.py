@@ -242,6 +242,7 @@ class HubFrame(Frame):
         self._added = {token["content"] for token in spec["added_tokens"]}
         self.special_tokens = [token for token in order if token in self._added]
         self.unknown = spec["model"].get("unk_token")
+        self._matched: dict[str, bool] = {}  # words that were met, where parts have a prefix
 
     def with_tokens(self, tokens: Sequence[str]) -> HubFrame:
         """Return the same frame with more tokens, whose ids follow."""
@@ -278,20 +279,16 @@ class HubFrame(Frame):
         words = [word for word, _ in splitter.pre_tokenize_str(text)]
         if self._longest is None:
             return [self.notation.word(word) for word in words]
-        return [self.notation.word(w) if self._can_match(w) else UNMATCHED for w in words]
+        for word in set(words).difference(self._matched):
+            self._matched[word] = len(word) <= self._longest and self._matches(word)
+        return [self.notation.word(w) if self._matched[w] else UNMATCHED for w in words]
 
-    def _can_match(self, word: str) -> bool:
+    def _matches(self, word: str) -> bool:
         """Return whether parts with a prefix match a word to its end.
 
         A word of characters that have pieces always matches. Others may with the pieces that they
         are in, which are never pruned.
         """
-        start, inside = self._characters
-        if len(word) > self._longest:
-            return False
-        return (word[0] in start and inside.issuperset(word[1:])) or self._matches(word)
-
-    def _matches(self, word: str) -> bool:
         at, known = 0, self._known
         while at < len(word):
             prefix = self.notation.prefix if at else ""
@@ -304,13 +301,6 @@ class HubFrame(Frame):
     @cached_property
     def _known(self) -> frozenset[str]:
         return frozenset(self._order) - self._added
-
-    @cached_property
-    def _characters(self) -> tuple[set[str], set[str]]:
-        """Characters that are pieces at the start of a word, and inside one."""
-        prefix, known = self.notation.prefix, self._known
-        inside = {t.removeprefix(prefix) for t in known if t.startswith(prefix)}
-        return {t for t in known if len(t) == 1}, {t for t in inside if len(t) == 1}
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the tokens left of the order that the frame came with.
@@ -357,6 +347,9 @@ class HubFrame(Frame):
         spec = self._spec
         first = [spec["pre_tokenizer"]] if spec["pre_tokenizer"] else []
         behind = [json.loads(step.__getstate__()) for step in steps]  # pickled as tokenizer.json
+        padding = spec["padding"] if tokens else None
+        if padding:
+            padding = {**padding, "pad_id": numbers[padding["pad_token"]]}
         return {
             **spec,
             "added_tokens": renumbered_added(spec["added_tokens"], numbers),
@@ -365,7 +358,7 @@ class HubFrame(Frame):
                 "pretokenizers": [*first, *behind],
             },
             "post_processor": _renumbered(spec["post_processor"], numbers) if tokens else None,
-            "padding": _padding(spec["padding"], numbers) if tokens else None,
+            "padding": padding,
             "model": {
                 "type": "WordPiece",
                 "unk_token": self.unknown or UNKNOWN,
@@ -394,10 +387,6 @@ def renumbered_added(
     left = [token for token in tokens if token["content"] in numbers]
     added = [{**token, "id": numbers[token["content"]]} for token in left]
     return sorted(added, key=lambda token: token["id"])
-
-
-def _padding(padding: Mapping[str, Any] | None, numbers: Mapping[str, int]) -> Any:
-    return padding and {**padding, "pad_id": numbers[padding["pad_token"]]}
 
 
 def _renumbered(

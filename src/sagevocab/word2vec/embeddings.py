@@ -11,7 +11,6 @@ import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,9 +22,6 @@ from sagevocab.segmentation.counts import SegmentedCorpus, count_pieces
 from sagevocab.segmentation.segmenter import Segmenter
 from sagevocab.settings import Word2VecSettings
 from sagevocab.word2vec.gensim_trainer import train_gensim
-
-if TYPE_CHECKING:
-    pass
 
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
@@ -46,12 +42,8 @@ class Embeddings:
 
     def save(self, path: str | Path) -> None:
         """Write the embeddings as npz: pieces, target, context."""
-        write_npz(path, **self.arrays())
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """Return what `save` writes."""
         names = np.array(self.pieces, dtype=np.str_)
-        return {"pieces": names, "target": self.target, "context": self.context}
+        write_npz(path, pieces=names, target=self.target, context=self.context)
 
     @classmethod
     def load(cls, path: str | Path) -> Embeddings:
