@@ -482,7 +482,7 @@ def test_ranks_below_those_of_bpe(run: Results, bpe, sage, name, value, verdict)
     for tokenizer, numbers in {"bpe": bpe, "sage": sage}.items():
         pieces = [f"{tokenizer}{rank}" for rank in range(len(numbers))]
         table = pd.DataFrame({"piece": pieces, "window": 5, "distinct": numbers, "count": 9})
-        write_parquet(run.analysis("en", "train", tokenizer) / "neighbours.parquet", table)
+        write_parquet(run.path("analysis/en", "train", tokenizer) / "neighbours.parquet", table)
     record = record_of(name, run)
     assert record["value"] == pytest.approx(value)
     assert verdict in (None, record["verdict"])
@@ -492,7 +492,7 @@ def test_ranks_below_those_of_bpe(run: Results, bpe, sage, name, value, verdict)
 def test_table_1_segmentation_as_printed_and_in_part(run: Results, lacking, verdict):
     printed = PAPER["examples"]["sentences"][1]["bpe"]
     write_pieces(
-        run.vocabulary("en", "bpe") / "pieces.txt", sorted(set(printed.split()) - {lacking})
+        run.path("vocab/en", "bpe") / "pieces.txt", sorted(set(printed.split()) - {lacking})
     )
     record = record_of("example_2_bpe", run, "bpe")
     assert record["verdict"] == verdict
@@ -502,13 +502,13 @@ def test_table_1_segmentation_as_printed_and_in_part(run: Results, lacking, verd
 def test_table_2_needs_its_piece(small: Results, run: Results):
     assert "`▁includ`" in record_of("retokenization", small, "bpe")["reason"]
     pieces = ["▁include", "▁includ", "▁inc", "de", "e", "d", "l", "u"]
-    write_pieces(run.initial("en") / "pieces.txt", pieces)
+    write_pieces(run.path("vocab/en/bpe_initial") / "pieces.txt", pieces)
     record = record_of("retokenization", run, "bpe")
     assert (record["value"], record["verdict"]) == ("▁includ e → ▁inc l u de", "reproduced")
 
 
 def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Results):
-    path = run.analysis("en", "train", "sage") / "rankings.parquet"
+    path = run.path("analysis/en", "train", "sage") / "rankings.parquet"
     rows = [(i, f"p{n:02d}", n + (i > 0) * (n % 2)) for i in (0, 8, 24) for n in range(40)]
     rankings = pd.DataFrame(rows, columns=["iteration", "piece", "loss"])
     write_parquet(path, rankings)
@@ -529,8 +529,8 @@ def test_a_change_is_set_against_what_a_seed_changes(run: Results):
     }
     for name, (pieces, losses) in pruned.items():
         frame = pd.DataFrame({"piece": list(pieces), "loss": map(float, losses)})
-        write_parquet(run.vocabulary("en", name) / "ablations.parquet", frame)
-        write_pieces(run.vocabulary("en", name) / "pieces.txt", SAGE)
+        write_parquet(run.path("vocab/en", name) / "ablations.parquet", frame)
+        write_pieces(run.path("vocab/en", name) / "pieces.txt", SAGE)
     seeds = {"sage": ["sage.seed2", "sage.seed3"]}
     seeded = dataclasses.replace(run, further_seeds=seeds, heuristics={"sage_exact": "sage"})
     record = record_of("heuristics_minor", seeded)
@@ -587,7 +587,7 @@ def test_a_control_has_the_number_of_a_resampled_measurement(found):
 
 
 def test_a_vocabulary_is_a_row_whatever_its_role(run: Results):
-    for folder in (run.vocabulary("en", "sage"), run.analysis("en", "train", "sage")):
+    for folder in (run.path("vocab/en", "sage"), run.path("analysis/en", "train", "sage")):
         shutil.copytree(folder, folder.with_name("sage.seed2"))
     seeded = dataclasses.replace(run, further_seeds={"sage": ["sage.seed2"]}, languages=["en"])
     claim = next(claim for claim in PAPER["claims"] if claim.id == "whole_words_more")

@@ -10,10 +10,9 @@ made of any language (`any_language`) are measured for the run's other languages
 from __future__ import annotations
 
 import logging
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +45,7 @@ from sagevocab.files import write_json, write_text
 
 log = logging.getLogger(__name__)
 
+_OF_MEASUREMENT = ("low", "high", "test", "p_value", "p_adjusted", "left_out")
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 
@@ -140,7 +140,9 @@ def _rows(assessment: Assessment) -> Iterator[dict[str, Any]]:
     is_decided = measured is not None and not assessment.reason
     yield {
         **place,
-        **(_numbers(measured) if measured else {}),
+        **(value_or_words(measured.value) if measured else {}),
+        **{name: getattr(measured, name, None) for name in _OF_MEASUREMENT},
+        "interval": measured.unit if measured else None,
         "text": case.text,
         "preset": case.run.tokenizers.get(case.tokenizer),
         "family": assessment.family,
@@ -195,25 +197,20 @@ def _measure(claim: Statement, case: Case) -> Assessment:
     log.debug("%s: %s %s", claim.id, case.language or "", case.tokenizer)
     if claim.measure is None:
         return Assessment(claim, case, None, claim.objection)
+    # Where vocabularies and counts decide, the same is measured with further seeds.
+    seeded = claim.measured_by.of_any_vocabulary
+    further = case.run.further_seeds.get(case.tokenizer, ()) if seeded else ()
+    of_seeds = [case, *(replace(case, tokenizer=name) for name in further)]
     try:
-        measured = over_seeds([_measure_one(claim, one) for one in _of_each_seed(claim, case)])
+        measured = over_seeds([_measure_one(claim, one) for one in of_seeds])
         return Assessment(claim, case, measured, _objection(claim, case))
     except NotMeasurableError as error:
         return Assessment(claim, case, None, str(error))
 
 
-def _of_each_seed(claim: Statement, case: Case) -> list[Case]:
-    """Return the case and, where vocabularies and counts decide, the same with further seeds."""
-    seeded = claim.measured_by.of_any_vocabulary
-    further = case.run.further_seeds.get(case.tokenizer, ()) if seeded else ()
-    return [case, *(replace(case, tokenizer=name) for name in further)]
-
-
 def _measure_one(claim: Statement, case: Case) -> Measurement:
     measured = claim.measured_by.function(case, **claim.arguments)
-    if measured.test and not claim.measured_by.tested:
-        raise ValueError(f"measure {claim.measure} gives a test: declare it tested=True")
-    if _is_nan(measured.value):
+    if pd.isna(measured.value):
         raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
     return measured
 
@@ -254,17 +251,3 @@ def _other_budget(case: Case) -> str | None:
         if compared and budget[key] != row["value"]:
             return f"{row['config']} is {budget[key]}, there {row['value']}"
     return None
-
-
-def _numbers(measured: Measurement) -> dict[str, Any]:
-    known = asdict(measured)
-    names = ("low", "high", "test", "p_value", "p_adjusted", "left_out")
-    return {
-        **value_or_words(measured.value),
-        **{name: None if _is_nan(known[name]) else known[name] for name in names},
-        "interval": measured.unit,
-    }
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and math.isnan(value)

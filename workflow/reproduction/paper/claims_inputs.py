@@ -83,22 +83,6 @@ class Results:
         """Return a file or folder of the run."""
         return Path(self.folder, *parts)
 
-    def vocabulary(self, language: str, tokenizer: str) -> Path:
-        """Return the folder with a tokenizer's `pieces.txt`."""
-        return self.path("vocab", language, tokenizer)
-
-    def initial(self, language: str) -> Path:
-        """Return the folder with the `pieces.txt` that SaGe starts from."""
-        return self.vocabulary(language, "bpe_initial")
-
-    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
-        """Return the folder with the measurements of a tokenizer on a corpus."""
-        return self.path("analysis", language, corpus, tokenizer)
-
-    def words(self, language: str, corpus: str) -> Path:
-        """Return the file of a corpus as word types, which no tokenizer changes."""
-        return self.path("corpus", f"{language}.{corpus}.words.npz")
-
 
 @dataclass(frozen=True)
 class Case:
@@ -142,7 +126,7 @@ class Case:
 
     def initial_pieces(self) -> list[str]:
         """Return the vocabulary that SaGe starts from."""
-        return list(_pieces(self.run.initial(self._language()) / "pieces.txt"))
+        return list(_pieces(self.run.path("vocab", self._language(), "bpe_initial/pieces.txt")))
 
     def fertility(self, tokenizer: str) -> pd.Series:
         """Return corpus words by their number of subwords."""
@@ -171,8 +155,8 @@ class Case:
         A ratio of neighbours to frequency falls with the length of a text, so only texts of one
         length compare. The longer one is cut to lines drawn with the seed `draw`.
         """
-        language, pieces = self._language(), self._vocabulary(tokenizer)
-        domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
+        pieces = self._vocabulary(tokenizer)
+        domain, train = map(self._words, (self._corpus(None), TRAIN))
         lengths = [len(_corpus(text).tokens) for text in (domain, train)]
         # The shorter text is the same in every draw, and is counted once.
         draws = [draw if length > min(lengths) else 0 for length in lengths]
@@ -213,7 +197,7 @@ class Case:
 
     def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
         """Return totals of each line of the corpus, segmented greedily."""
-        words = self.run.words(self._language(), self._corpus(corpus))
+        words = self._words(self._corpus(corpus))
         return _line_totals(words, self._vocabulary(tokenizer))
 
     def rankings(self) -> pd.DataFrame:
@@ -266,11 +250,15 @@ class Case:
         return float(pd.read_csv(path, sep="\t")["s"].mean())
 
     def _vocabulary(self, tokenizer: str) -> Path:
-        return self.run.vocabulary(self._language(), self._listed(tokenizer)) / "pieces.txt"
+        return self.run.path("vocab", self._language(), self._listed(tokenizer), "pieces.txt")
+
+    def _words(self, corpus: str) -> Path:
+        """Return the file of a corpus as word types, which no tokenizer changes."""
+        return self.run.path("corpus", f"{self._language()}.{corpus}.words.npz")
 
     def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
         language, tokenizer = self._language(), self._listed(tokenizer)
-        return self.run.analysis(language, self._corpus(corpus), tokenizer)
+        return self.run.path("analysis", language, self._corpus(corpus), tokenizer)
 
     def _score_files(self, tokenizer: str, task: str) -> list[Path]:
         tokenizer = self._modelled(tokenizer)
