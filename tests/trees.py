@@ -91,6 +91,9 @@ def _fixed(path: Path, name: str) -> bytes:
         return b""
     if name == _MANIFEST:
         return _fixed_manifest(json.loads(path.read_bytes()))
+    if name.endswith(".kept/kept.json"):
+        kept = json.loads(path.read_bytes())
+        return _bytes({**kept, "sha256": _untimed(kept["sha256"], _TIMED)})
     if name == "claims.json":
         claims = json.loads(path.read_bytes())
         return _bytes([claim for claim in claims if not claim["timing"]])
@@ -109,14 +112,16 @@ def _fixed_manifest(manifest: dict) -> bytes:
         name: {
             **job,
             "environment": None,
-            "sha256": {
-                path: None if timed.fullmatch(path) else digest
-                for path, digest in job["sha256"].items()
-            },
+            "sha256": _untimed(job["sha256"], timed),
         }
         for name, job in manifest["jobs"].items()
     }
     return _bytes(jobs)
+
+
+def _untimed(digests: Mapping[str, str], timed: re.Pattern) -> dict[str, str | None]:
+    """Return digests by file, without those of files that hold times."""
+    return {file: None if timed.fullmatch(file) else digest for file, digest in digests.items()}
 
 
 def _bytes(value: object) -> bytes:

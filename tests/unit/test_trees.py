@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trees import between_commits
+from trees import between_commits, differences
 
 
 def tree(folder: Path, place: str, pieces: str, code: str) -> Path:
@@ -37,3 +37,18 @@ def test_two_commits_may_differ_in_manifests_and_places(tmp_path, pieces, moved,
     before = tree(tmp_path / "before", "vocab/en/pieces.txt", "a\nb\n", "one")
     after = tree(tmp_path / "after", "built/en/pieces.txt", pieces, "two")
     assert between_commits(before, after, moved) == lines
+
+
+def test_a_kept_training_may_differ_in_the_times_of_its_log_and_in_nothing_else(tmp_path):
+    folders = []
+    for name, log, weights in (("a", "1", "w"), ("b", "2", "w"), ("c", "1", "x")):
+        folder = tmp_path / name / ".state/pretrain_model/en.kept"
+        folder.mkdir(parents=True)
+        (folder / "kept.json").write_text(
+            f'{{"sha256": {{"training_log.parquet": "{log}", "model": "{weights}"}}}}'
+        )
+        folders.append(tmp_path / name)
+    assert differences(*folders[:2]) == []
+    assert differences(folders[0], folders[2]) == [
+        ".state/pretrain_model/en.kept/kept.json: differs"
+    ]

@@ -102,7 +102,8 @@ class Brief:
         passed = time.monotonic() - self._started
         whole = sum(count * self._weight(rule) for rule, count in self._plan.items())
         left = passed * max(0.0, whole / self._spent - 1) if self._spent else 0.0
-        return f"[{done}/{total}] {_clock(passed)}, about {_clock(left)} left: {self._last}"
+        line = f"[{done}/{total}] {_clock(passed)}, about {_clock(left)} left"
+        return f"{line}: {self._last}" if self._last else line  # --quiet rules has no names
 
     def _weight(self, rule: str) -> float:
         return 0.0 if rule == "total" else self._seconds.get(rule, _UNKNOWN_SECONDS)
