@@ -152,6 +152,11 @@ def test_scores_are_adjusted_over_all_tasks_of_the_paper(files):
     assert data.loc[("SaGe", "mnli"), "paper"] == pytest.approx(0.0124)
 
 
+def test_nothing_to_compare_is_one_line():
+    with pytest.raises(UserError, match="no difference can be shown: .*; train longer"):
+        differences(iter(()))
+
+
 def test_a_task_that_no_model_learns_is_left_out(files):
     for path in files:
         if path.parent.name == "mnli":

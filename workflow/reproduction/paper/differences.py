@@ -114,8 +114,17 @@ def differences(
         `COLUMNS`, of which baseline is what is subtracted, rows are lines or examples, seen_from is
         the smallest true difference that a test finds in four of five cases, and floor are the bits
         that tables without context need.
+
+    Raises:
+        UserError: there is no row.
     """
-    data = pd.DataFrame([row for part in parts for row in part])
+    found = [row for part in parts for row in part]
+    if not found:
+        raise UserError(
+            "no difference can be shown: no model is above the most frequent answer of its task; "
+            "train longer (lm.pretrain), or compare n-grams, too (analysis.ngram_lines)"
+        )
+    data = pd.DataFrame(found)
     data["p_adjusted"] = adjust(data["p_value"], data["family"], sizes)
     data["significant"] = data["p_adjusted"] < SIGNIFICANT
     data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2
