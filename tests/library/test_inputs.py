@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import csv
 import gzip
 import json
-import lzma
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,13 +29,6 @@ ROWS = [
     {"id": 4, "text": "Žluťoučký kůň\r\n"},
 ]
 LINES = ["one line", "two", 'lines, with "quotes"', "Žluťoučký kůň"]
-COMPRESS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": zstandard.compress,
-}
 
 
 def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
@@ -66,10 +56,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 # --- tables
 
 
-@pytest.mark.parametrize("ending", COMPRESS)
-def test_jsonl_in_any_compression(ending: str, tmp_path: Path, caplog) -> None:
-    path = tmp_path / f"rows.jsonl{ending}"
-    path.write_bytes(COMPRESS[ending](jsonl()))
+def test_compressed_jsonl(tmp_path: Path, caplog) -> None:
+    path = tmp_path / "rows.jsonl.gz"
+    path.write_bytes(gzip.compress(jsonl()))
     assert list(lines_of(path, column="text")) == LINES
     assert "column 'text', rows: 1 of 4 hold no text, left out" in caplog.text
 

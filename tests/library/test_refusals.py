@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sentencepiece
 import tokenizers
 from sentencepiece import sentencepiece_model_pb2
 
@@ -213,28 +212,6 @@ def test_pieces_that_cannot_be_read_back_are_not_written(pieces: list[str], tmp_
 
 
 # --- models of sentencepiece
-
-MODELS = {
-    "neither a BPE nor a UnigramLM": {"model_type": "word", "vocab_size": 8},
-    "falls back to bytes": {"byte_fallback": True, "vocab_size": 300},
-    "crosses a space": {"split_by_whitespace": False, "vocab_size": 60},
-    "normalisation of its own": {"normalization_rule_tsv": "rules.tsv"},
-}
-
-
-@pytest.mark.parametrize("words", MODELS)
-def test_models_of_sentencepiece_that_cannot_be_imported(words: str, here: Path) -> None:
-    Path("rules.tsv").write_text("61\t62\n", encoding="utf-8")
-    options = {"model_type": "bpe", "vocab_size": 30, "minloglevel": 2, **MODELS[words]}
-    animals = ["cat", "bat", "rat", "man", "hen", "ant"]
-    sentences = [f"the {one} ran on the {other} and sat" for one in animals for other in animals]
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(sentences), model_prefix="x", **options
-    )
-    for use in (sagevocab.load, read_initial):
-        line = line_of(lambda use=use: use("x.model"))
-        assert line.startswith(("tokenizer: ", "initial: "))
-        assert words in line
 
 
 def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:

@@ -50,6 +50,7 @@ REFUSED = {
     "word": ({"model_type": "word"}, "neither a BPE nor"),
     "char": ({"model_type": "char"}, "neither a BPE nor"),
     "control_character": ({"control_symbols": ["."]}, "special token '.'"),
+    "rules": ({"normalization_rule_tsv": "rules.tsv"}, "normalisation of its own"),
 }
 
 
@@ -81,7 +82,11 @@ def test_ids_are_those_of_sentencepiece(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_would_segment_otherwise_is_refused(kind: str, tmp_path: Path) -> None:
+def test_what_would_segment_otherwise_is_refused(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rules.tsv").write_text("61\t62\n", encoding="utf-8")
     options, reason = REFUSED[kind]
     path = trained(tmp_path, **options)
     for use in (
@@ -92,14 +97,6 @@ def test_what_would_segment_otherwise_is_refused(kind: str, tmp_path: Path) -> N
         with pytest.raises(UserError, match=reason):
             use()
     assert not (tmp_path / "folder").exists()
-
-
-def test_control_symbols_of_an_initial_model_stay_special(tmp_path: Path) -> None:
-    path = trained(tmp_path, **EQUAL["control"])
-    small = {"epochs": 1, "dimension": 8}
-    built = sagevocab.train(LINES, 200, initial=path, word2vec=small, progress=False)
-    assert built.frame.special_tokens == ["<unk>", "<s>", "</s>", "<pad>", "<cls>"]
-    assert built.decode([4, *built.encode("the cat")]) == "the cat"
 
 
 def test_control_symbols_that_are_words_are_refused_as_an_initial_vocabulary(
