@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.pieces import SPECIAL_TOKENS, UNKNOWN_ID
+from sagevocab.pieces import SPECIAL_TOKENS, UNKNOWN_ID, WORD_START
 
 UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
 END_OF_TEXT = "<|endoftext|>"  # GPT-2's
@@ -121,14 +121,24 @@ def _listed(tokens: Iterable[str]) -> SpecialTokens:
             raise UserError(
                 f"special_tokens: {token!r} is not a token; give two characters or more, no spaces"
             )
-        if token.isalpha():
-            raise UserError(
-                f"special_tokens: {token!r} is a word, at which texts would be cut; spell it "
-                f"otherwise, such as '<{token}>'"
-            )
         if listed.count(token) > 1:
             raise UserError(f"special_tokens: {token!r} is there twice; remove one of them")
+    refuse_words(listed, "special_tokens")
     return SpecialTokens(listed, roles_of(listed))
+
+
+def refuse_words(tokens: Iterable[str], place: str) -> None:
+    """Refuse special tokens that are words: the tokenizer would cut texts at these words.
+
+    Raises:
+        UserError: there is one; it begins with `place`.
+    """
+    for token in tokens:
+        if (word := token.removeprefix(WORD_START)).isalpha():
+            raise UserError(
+                f"{place}: the special token {token!r} is a word, at which texts would be cut; "
+                f"spell it otherwise, such as '<{word}>'"
+            )
 
 
 def by_role(roles: Mapping[str, str], tokens: Iterable[str]) -> dict[str, Any]:

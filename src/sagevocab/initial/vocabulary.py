@@ -14,7 +14,7 @@ from sagevocab.errors import SettingError, UserError
 from sagevocab.files import holds_hub_tokenizer
 from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
 from sagevocab.huggingface.folders import is_own_folder, read_description
-from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame, free_cuts
+from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
 from sagevocab.huggingface.pretrained import hub_parts, merges_of, read_hub
 from sagevocab.huggingface.sentencepiece import (
     Model,
@@ -24,10 +24,15 @@ from sagevocab.huggingface.sentencepiece import (
     pieces_of_model,
     special_tokens_of_model,
 )
-from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, read_special_tokens
+from sagevocab.huggingface.special_tokens import (
+    BERT,
+    SpecialTokens,
+    read_special_tokens,
+    refuse_words,
+)
 from sagevocab.initial.byte_bpe import train_bytes
 from sagevocab.initial.sentencepiece_models import train_sentencepiece
-from sagevocab.pieces import WORD_START, listed_pieces, tokens_by_id, with_characters
+from sagevocab.pieces import listed_pieces, tokens_by_id, with_characters
 from sagevocab.settings import TrainingSettings, WordSettings
 
 METHODS = ("bpe", "unigram")
@@ -206,23 +211,9 @@ def _read_model(
     model, rule = open_model(path, "initial")
     _refuse(words, ("normalization",), path)
     own = special_tokens_of_model(model)
-    _check_specials(own.tokens, pieces_of_model(model), path)
+    refuse_words(own.tokens, f"initial: {path}")
     frame = WordFrame(WordSettings(rule, **words), specials or own)
     return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
-
-
-def _check_specials(specials: Sequence[str], pieces: Sequence[str], path: Path) -> None:
-    """Refuse special tokens that are words: the tokenizer would cut these words in text.
-
-    Raises:
-        UserError: there is one.
-    """
-    for token, free in zip(specials, free_cuts(specials, pieces), strict=True):
-        if not free and token.removeprefix(WORD_START).isalpha():
-            raise UserError(
-                f"initial: the special token {token!r} of {path} is a word of text, too; train it "
-                f"with another name for this token, such as '<{token.removeprefix(WORD_START)}>'"
-            )
 
 
 def _merges(model: Model) -> list[tuple[str, str]] | None:
