@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 # A table: columns of equal length by name, in a fixed order; lists or arrays of one dimension.
 # `pandas.DataFrame` takes it as it is.
 Columns = dict[str, Any]
-# The errors of a disk, or a share of it, without room.
-FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 # Files from which `transformers` makes a tokenizer where there is not a tokenizer.json.
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
 _HEAD = 10_000  # bytes of a tokenizer.json that name its parts

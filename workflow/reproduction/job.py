@@ -21,7 +21,6 @@ from reproduction.manifest import add_entry
 from reproduction.resuming import remove_leftovers, turn
 from sagevocab.errors import UserError
 from sagevocab.files import (
-    FULL_DISK,
     atomic_folder,
     atomic_path,
     file_digest,
@@ -35,7 +34,7 @@ log = logging.getLogger(__name__)
 # Where locks lie, in the working directory and not among the results.
 RUNNING = Path(".snakemake/sagevocab")
 # A full disk, a quota, a disk or folder that is read-only.
-_DISK_ERRORS = (*FULL_DISK, errno.EROFS)
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # Parameters that do not decide what a training makes.
 _FREE = ("free", "text")
 

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from sagevocab.corpus.tables import (
     TABLE_ENDINGS,
@@ -36,13 +36,6 @@ Texts = str | PathLike | Iterable[Any]
 _FIRST = 1000  # items of a list that are looked at to tell files from lines
 _BATCH = 1000  # rows of a data set
 _TEXT_ENDINGS = (".txt", ".text", *TABLE_ENDINGS, *COMPRESSED)
-
-
-class Text(NamedTuple):
-    """Lines of text, and what messages call them."""
-
-    name: str
-    lines: Iterator[str]
 
 
 def lines_of(texts: Texts, column: str | None = None, bad_text: str = "refuse") -> Iterator[str]:
