@@ -154,16 +154,16 @@ def one_is_unreadable(monkeypatch) -> None:
 
 
 def test_unreadable_articles_are_left_out_until_they_are_too_many(
-    dump, one_is_unreadable, tmp_path, caplog
+    dump, one_is_unreadable, tmp_path, caplog, monkeypatch
 ) -> None:
     output = tmp_path / "o.zst"
-    lenient = replace(SETTINGS, max_failed_share=0.03)
-    assert extract_lines([dump], output, DUMP, lenient) == 39 * 10
+    monkeypatch.setattr(extract, "MOST_FAILED", 0.03)
+    assert extract_lines([dump], output, DUMP, SETTINGS) == 39 * 10
     assert "'P7' left out" in caplog.text
-    strict = replace(SETTINGS, max_failed_share=0.02)
+    monkeypatch.setattr(extract, "MOST_FAILED", 0.02)
     output.unlink()
     with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
-        extract_lines([dump], output, DUMP, strict)
+        extract_lines([dump], output, DUMP, SETTINGS)
     assert not output.exists()
 
 
@@ -179,13 +179,12 @@ def test_unreadable_articles_count_though_the_extraction_was_interrupted(
         return parse(articles, settings)
 
     options = {"state_dir": tmp_path / "state", "code": "c", "save_seconds": 0}
-    strict = replace(SETTINGS, max_failed_share=0.02)
     monkeypatch.setattr(extract, "parse_articles", stops)
     with pytest.raises(KeyboardInterrupt):
-        extract_lines([dump], tmp_path / "o.zst", DUMP, strict, **options)
+        extract_lines([dump], tmp_path / "o.zst", DUMP, SETTINGS, **options)
     monkeypatch.setattr(extract, "parse_articles", parse)
     with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
-        extract_lines([dump], tmp_path / "o.zst", DUMP, strict, **options)
+        extract_lines([dump], tmp_path / "o.zst", DUMP, SETTINGS, **options)
 
 
 # --- other sources

@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 _BATCH_CHARACTERS = 1 << 18
 _BATCHES_PER_PROCESS = 4
 _ENOUGH_TO_JUDGE = 1000
+MOST_FAILED = 0.01  # share of a dump's articles that can't be parsed, at most
 SAVE_SECONDS = 60.0
 # Errors that the wikitext parser raises on pages it can't parse.
 UNREADABLE = (ParserError, RecursionError, ValueError)
@@ -50,7 +51,6 @@ class ExtractionSettings:
 
     language: str = ""  # code, for the rules of sentence ends
     min_words: int = 3  # shorter sentences of a dump are dropped
-    max_failed_share: float = 0.01  # of a dump's articles that can't be parsed, at most
     seed: int = 1  # of what is drawn: streams of a dump, a sample of lines
 
 
@@ -169,7 +169,7 @@ def _dump_sentences(
 ) -> Iterator[str]:
     """Sentences of a dump: first those of an earlier, unfinished run, then the rest."""
     names = ", ".join(map(str, sources))
-    progress = _Progress(names, settings, state, save_seconds)
+    progress = _Progress(names, state, save_seconds)
     for sentences in progress.saved():
         yield from sentences
     articles = itertools.chain.from_iterable(map(read_articles, sources))
@@ -256,11 +256,9 @@ def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Ba
 class _Progress:
     """Counts articles and failures, and keeps finished sentences in the state folder."""
 
-    def __init__(
-        self, source: str, settings: ExtractionSettings, state: ResumableState, every: float
-    ) -> None:
+    def __init__(self, source: str, state: ResumableState, every: float) -> None:
         self.articles = self.failed = self.sentences = self.refused = 0
-        self._source, self._settings, self._state, self._every = source, settings, state, every
+        self._source, self._state, self._every = source, state, every
         self._parts = 0
         self._unsaved: list[str] = []
         self._last_save = time.monotonic()
@@ -309,11 +307,10 @@ class _Progress:
             "%s: %d articles (%d left out as unreadable), %d sentences (%d more were not whole)",
             *(self._source, self.articles, self.failed, self.sentences, self.refused),
         )
-        if self.failed > self._settings.max_failed_share * self.articles:
+        if self.failed > MOST_FAILED * self.articles:
             raise UserError(
                 f"{self._source}: {self.failed} of {self.articles} articles can't be parsed, more "
-                f"than the share of {self._settings.max_failed_share} allowed; is the dump "
-                "damaged?"
+                f"than the share of {MOST_FAILED}; is the dump damaged?"
             )
 
 
