@@ -141,7 +141,7 @@ OF_PAPER = {
     if run.reproduces
 }
 # Languages of which the playground has no sentences but those of the run's own text.
-OWN_LANGUAGES = [name for name in run.languages if name not in PAPER_LANGUAGES]
+OTHER_LANGUAGES = [name for name in run.languages if name not in PAPER_LANGUAGES]
 
 
 rule build_report:
@@ -155,7 +155,7 @@ rule build_report:
         tables=artefact_files(run, TABLES, "md"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
-        corpora=run.files("corpus/{lang}.txt.zst", lang=OWN_LANGUAGES),
+        corpora=run.files("corpus/{lang}.txt.zst", lang=OTHER_LANGUAGES),
         template=report_file("report.html.jinja" if run.reproduces else "texts.html.jinja"),
         parts=[
             report_file(f"{name}.html.jinja")
@@ -179,7 +179,7 @@ rule build_report:
     params:
         title=f"SaGe, run {run.config.run}",
         languages=run.languages,
-        corpora=OWN_LANGUAGES,
+        corpora=OTHER_LANGUAGES,
         figures=FIGURES,
         tables=TABLES,
         run={**report_run(run), "texts": texts(run)},

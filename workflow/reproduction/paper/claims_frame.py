@@ -45,7 +45,7 @@ COLUMNS = {
     **dict.fromkeys(("beyond", "constructed"), _FLAG),
     "run_seed": _COUNT,
 }
-# What a record of `claims.json` has of its row, beside what it has of its statement.
+# Columns of a row that its record in `claims.json` repeats.
 _OF_ROW = (
     *("corpus", "text", "language", "tokenizer", "preset", "low", "high", "interval", "test"),
     *("p_value", "p_adjusted", "family", "left_out", "meets", "verdict", "reason"),

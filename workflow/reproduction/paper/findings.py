@@ -248,7 +248,8 @@ def render(
     lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated", "tallied")
     lookups += ("pruned_too", "chosen_by")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
-    environment.filters |= {"named": evidence.named}
+    environment.filters["named"] = evidence.named
+    environment.filters["chosen_by"] = lambda language, name: evidence.chosen_by(name, language)
     text = environment.get_template(Path(template).name).render(
         run=evidence.run,
         sage=evidence.sage,

@@ -26,8 +26,8 @@ METHODS = {
 # their many affixes.
 SENTENCES = {"tr": ("Evlerimizdeki kitapları okuyamayacaklarmış.", "Geldiklerinde konuşuyorduk.")}
 # Of other languages, lines of the run's text are shown: so many, of so many characters.
-OWN_LINES = 3
-OWN_LENGTHS = range(40, 121)
+TEXT_LINES = 3
+TEXT_LENGTHS = range(40, 121)
 
 
 def playground_data(
@@ -43,8 +43,8 @@ def playground_data(
 
     vocabularies: language -> tokenizer -> its `tokenizer.json`, whose folder is read. languages,
     labels: their names. examples: `examples` of paper_values.yaml (language, sentences). corpora:
-    language -> the lines that it is trained on, where neither the paper nor we have sentences.
-    shown: the tokenizers that are chosen at first; all, if none is named.
+    language -> the lines that it is trained on, for one without `SENTENCES` and examples. shown:
+    the tokenizers that are chosen at first; all, if none is named.
 
     normalizations: rule -> text -> its replacement, each rule once. languages: name, examples,
     pieces (those of all its tokenizers, each once: pruned vocabularies share most) and tokenizers.
@@ -104,8 +104,8 @@ def example_sentences(
 def _first_lines(corpus: Path | str) -> list[str]:
     """Return the first lines of a length to read; the first one of all where none has it."""
     lines = (line.strip() for line in read_lines(corpus))
-    fitting = (line for line in lines if len(line) in OWN_LENGTHS)
-    return list(islice(fitting, OWN_LINES)) or [next(iter(read_lines(corpus))).strip()]
+    fitting = (line for line in lines if len(line) in TEXT_LENGTHS)
+    return list(islice(fitting, TEXT_LINES)) or [next(iter(read_lines(corpus))).strip()]
 
 
 def _tokenizer(

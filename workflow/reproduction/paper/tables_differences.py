@@ -1,4 +1,4 @@
-"""The table of all differences from BPE (`paper.differences`); the paper tests none of its own."""
+"""The table of all differences from BPE (`paper.differences`); the paper tests no difference."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def table_scores(
     pairs = zip(data["label"], data["task"], strict=True)
     data["significant"] = [pair in significant for pair in pairs]
     rows = [
-        [label, *(_our_cell(data.loc[name, task.name]) for task in columns)]
+        [label, *(_score_cell(data.loc[name, task.name]) for task in columns)]
         for name, label in labels.items()
     ]
     majority = data.groupby(level="task")["majority"].mean()
@@ -133,7 +133,7 @@ def _task_header(task: Task) -> tuple[str, str, str]:
     return task.label, unit, "constructed" if task.constructed else ""
 
 
-def _our_cell(row: pd.Series) -> str:
+def _score_cell(row: pd.Series) -> str:
     mark = _MARK if row["significant"] else ""
     return _mean_and_spread(row["mean"], row["sd"], row["metric"]) + mark
 
