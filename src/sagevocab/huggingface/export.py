@@ -170,8 +170,6 @@ def disk_errors(place: str | Path) -> Iterator[None]:
     """Raise a UserError for what keeps `place` from being written: no permission, no space, ..."""
     try:
         yield
-    except BrokenPipeError:  # of the program that reads what we print
-        raise
     except OSError as error:
         where = error.filename or place
         raise UserError(
