@@ -171,7 +171,7 @@ def _check_file(file: str) -> None:
         ) from error
     if is_tokenizer(Path(file)):
         raise UserError(
-            f"{shown}: is a tokenizer, not text; give a text, and initial to prune a tokenizer"
+            f"{shown}: is a tokenizer, not text; give a text (what train prunes is initial)"
         )
     if is_folder:
         raise UserError(f"{shown}: is a folder; give the files in it, as {shown}/*.txt")

@@ -7,11 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sagevocab.corpus.lines import Texts, describe_texts, files_of, lines_of
+from sagevocab.corpus.lines import Texts, describe_texts, lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.evaluation.measures import measure
-from sagevocab.files import is_tokenizer
 from sagevocab.huggingface.detect import name_of
 from sagevocab.huggingface.load import segmenter_of
 from sagevocab.segmentation.counts import SegmentedCorpus, count_corpus
@@ -89,7 +88,7 @@ def compare(
     Raises:
         UserError: a tokenizer or the text cannot be read.
     """
-    _check_order(tokenizers, texts)
+    _check_tokenizers(tokenizers)
     words = WordSettings(normalization, max_word_chars)
     lines = lines_of(texts, column, bad_text)
     loaded = list(map(segmenter_of, tokenizers))
@@ -103,19 +102,13 @@ def compare(
     )
 
 
-def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
-    """Refuse what is not a list of tokenizers, and text and tokenizers swapped."""
+def _check_tokenizers(tokenizers: Any) -> None:
+    """Refuse what is not a list of tokenizers."""
     if isinstance(tokenizers, str | PathLike) or not isinstance(tokenizers, Sequence):
         raise UserError(
             f"tokenizers: {str(tokenizers)!r:.60} is not a list; give a list of tokenizers, then "
             "the text: compare(['my-tokenizer'], 'text.txt')"
         )
-    for text in files_of(texts) or ():
-        if is_tokenizer(Path(text)):
-            raise UserError(
-                f"texts: {text} is a tokenizer; give the tokenizers, then the text: "
-                f"compare([{text!r}], 'text.txt')"
-            )
     if not tokenizers:
         raise UserError("tokenizers: the list is empty; give one or more")
 
