@@ -27,7 +27,7 @@ STAGES = {
         sentencepiece tokenizers transformers zstandard
     """,
     "analyse": """
-        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece seqeval threadpoolctl
+        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece threadpoolctl
         tokenizers zstandard
     """,
     "models": """
