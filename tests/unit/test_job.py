@@ -128,6 +128,14 @@ def test_entries_of_files_that_are_gone_or_made_by_another_job_go() -> None:
     assert list(read_manifest(MANIFEST)["jobs"]) == ["renamed lang=en"]
 
 
+def test_what_a_kill_amid_the_manifest_left_goes() -> None:
+    left = MANIFEST.with_name(".manifest.123.partial.json")
+    left.parent.mkdir(parents=True)
+    left.write_text("half")
+    make(rule())
+    assert not left.exists() and read_manifest(MANIFEST)["jobs"]
+
+
 def test_an_entry_names_what_was_retrieved() -> None:
     made, found = rule(), {"name": "wiki", "title": "A dump"}
     description = Path("results/r/en.source.json")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from reproduction.resuming import turn
+from reproduction.resuming import remove_leftovers, turn
 from sagevocab import versions
 from sagevocab.files import file_digest, fingerprint, read_json, write_json
 
@@ -56,6 +56,7 @@ def add_entry(manifest: Path, lock: Path, snakemake: Any) -> None:
         used = {job["environment"] for job in jobs.values()}
         environments = {**whole["environments"], known: environment}
         whole = {"environments": {k: v for k, v in environments.items() if k in used}, "jobs": jobs}
+        remove_leftovers(manifest)
         write_json(manifest, whole)
 
 
