@@ -13,6 +13,7 @@ The rooms, from the bottom up; a room knows only those above it:
     word2vec      E_T and E_C of Equation 1, by blocks or by gensim
     pruning       Algorithm 3, the losses of pieces, and Equation 1's sums in compiled code
     huggingface   tokenizers of `tokenizers` and `transformers`: read, pruned, written
+    trimming      finished tokenizers with fewer entries, which cut as before
     initial       vocabularies to prune, trained by sentencepiece or on bytes, or read
     evaluation    tokenizers measured on a text
 
@@ -31,10 +32,21 @@ if TYPE_CHECKING:
     from sagevocab.evaluation.compare import compare as compare
     from sagevocab.huggingface.load import load as load
     from sagevocab.training import train as train
+    from sagevocab.trimming.prune import prune as prune
+    from sagevocab.trimming.weights import prune_model as prune_model
     from sagevocab.vocabulary import SageVocabulary as SageVocabulary
 
 __version__ = "0.1.0"
-__all__ = ["SageVocabulary", "UserError", "__version__", "compare", "load", "train"]
+__all__ = [
+    "SageVocabulary",
+    "UserError",
+    "__version__",
+    "compare",
+    "load",
+    "prune",
+    "prune_model",
+    "train",
+]
 
 # By name, not by import: they come with all that they need only at first use.
 _MODULES = {
@@ -42,6 +54,8 @@ _MODULES = {
     "UserError": "errors",
     "compare": "evaluation.compare",
     "load": "huggingface.load",
+    "prune": "trimming.prune",
+    "prune_model": "trimming.weights",
     "train": "training",
 }
 

@@ -1,4 +1,4 @@
-"""The command `sagevocab`: train, encode, compare, export.
+"""The command `sagevocab`: train, prune, encode, compare, export.
 
 Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usage; 130 after Ctrl-C.
 """
@@ -139,6 +139,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for run, name, summary, add_arguments in (
         (run_train, "train", "train a tokenizer on text", _add_train),
+        (run_prune, "prune", "take entries away from a finished tokenizer", _add_prune),
         (run_encode, "encode", "turn lines into pieces or ids", _add_encode),
         (run_compare, "compare", "measure tokenizers on a text", _add_compare),
         (run_export, "export", "convert a vocabulary", _add_export),
@@ -192,6 +193,23 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
     add_settings(parser)
+
+
+def _add_prune(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("tokenizer", metavar="TOKENIZER", help="Hugging Face folder or tokenizer.json")
+    text = "text that it is for: lines or tables; - or none: standard input"
+    add("files", nargs="*", default=["-"], metavar="FILE", help=text)
+    add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
+    size = "entries in the end, with added tokens"
+    add("--vocab-size", required=True, type=int, metavar="N", help=size)
+    by = "what a piece costs: the tokens that the text gains without it, or its occurrences "
+    add("--by", choices=("tokens", "frequency"), default="tokens", help=by + _DEFAULT)
+    keep = "a piece that stays, as the file writes it; may be given more than once"
+    add("--keep", action="append", default=[], metavar="PIECE", help=keep)
+    add("--column", metavar="NAME", help=_COLUMN)
+    _add_bad_text(parser)
+    add("--force", action="store_true", help="replace a tokenizer that is there")
 
 
 def _add_encode(parser: argparse.ArgumentParser) -> None:
@@ -327,6 +345,26 @@ def _train_sizes(
     for folder, vocabulary in written.items():
         vocabulary.save(folder, force=options["force"])
     return written
+
+
+def run_prune(arguments: argparse.Namespace) -> None:
+    """Take entries away from a finished tokenizer.
+
+    Text without the pruned pieces is cut as before. old_ids.npy has the row of each new id in the
+    tokenizer's model.
+    """
+    files = _files(arguments.files)
+    require_tokenizer(Path(arguments.tokenizer))
+    from sagevocab.trimming.prune import prune
+
+    given = ("vocab_size", "by", "keep", "column", "bad_text", "output", "force")
+    result = prune(arguments.tokenizer, files, **{name: getattr(arguments, name) for name in given})
+    before, now = result.tokens
+    print(
+        f"sagevocab: {arguments.output}: {len(result.old_ids)} entries, {len(result.pruned)} "
+        f"pruned; the text has {now:,} tokens, {before:,} before",
+        file=sys.stderr,
+    )
 
 
 def run_encode(arguments: argparse.Namespace) -> None:

@@ -18,6 +18,7 @@ ROOMS = (
     "word2vec",
     "pruning",
     "huggingface",
+    "trimming",
     "initial",
     "evaluation",
 )

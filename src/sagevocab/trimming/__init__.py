@@ -1,0 +1,1 @@
+"""Exact pruning of a finished tokenizer: fewer entries, everything else as it was."""

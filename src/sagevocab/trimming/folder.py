@@ -1,0 +1,129 @@
+"""Folders of pruned tokenizers: every file that has ids or pieces is written anew, or left out."""
+
+from __future__ import annotations
+
+import json
+import logging
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from sagevocab.files import atomic_folder
+from sagevocab.huggingface.detect import path_of
+from sagevocab.huggingface.export import check_output, disk_errors
+from sagevocab.huggingface.sentencepiece import ordinary_pieces, parse_model
+from sagevocab.huggingface.special_tokens import roles_of
+from sagevocab.pieces import tokens_by_id
+
+log = logging.getLogger(__name__)
+
+OLD_IDS = "old_ids.npy"
+_TEMPLATES = "additional_chat_templates"
+# Files that a tokenizer may have beside its tokenizer.json.
+_KNOWN = (
+    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
+    *("vocab.json", "merges.txt", "vocab.txt", "chat_template.jinja"),
+)
+
+
+def files_beside(source: Any) -> dict[str, bytes]:
+    """Return the files of a tokenizer's folder, by name, or those that `transformers` writes."""
+    path = path_of(source)
+    if path is not None:
+        return _read(Path(path)) if Path(path).is_dir() else {}
+    if not hasattr(source, "save_pretrained"):
+        return {}
+    with tempfile.TemporaryDirectory(prefix="sagevocab-") as place:
+        source.save_pretrained(place)
+        return _read(Path(place))
+
+
+def _read(folder: Path) -> dict[str, bytes]:
+    templates = folder.glob(f"{_TEMPLATES}/*")
+    found = [*(folder / name for name in _KNOWN), *sorted(folder.glob("*.model")), *templates]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in found if file.is_file()}
+
+
+def write_folder(
+    output: Path,
+    tokenizer: Tokenizer,
+    old_ids: np.ndarray,
+    files: Mapping[str, bytes],
+    *,
+    force: bool,
+) -> None:
+    """Write the folder of a pruned tokenizer: every file that holds ids or pieces is made anew.
+
+    Args:
+        output: a new folder. tokenizer: the pruned one. old_ids: by new id.
+        files: what stood beside the tokenizer.json before.
+        force: replace a tokenizer that is there.
+
+    Raises:
+        UserError: it cannot be written, or holds something.
+    """
+    check_output(output, force)
+    with disk_errors(output), atomic_folder(output, replace=force) as folder:
+        tokenizer.save(str(folder / "tokenizer.json"))
+        np.save(folder / OLD_IDS, old_ids)
+        for name, content in _made(tokenizer, old_ids, files).items():
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
+
+
+def _made(
+    tokenizer: Tokenizer, old_ids: np.ndarray, files: Mapping[str, bytes]
+) -> dict[str, bytes]:
+    """Return the files beside the tokenizer.json, by name."""
+    spec = json.loads(tokenizer.to_str())
+    model = spec["model"]
+    entries = tokenizer.get_vocab(with_added_tokens=True)
+    new_id = {int(old): new for new, old in enumerate(old_ids)}
+    made = {}
+    for name, content in files.items():
+        if name == "tokenizer_config.json":
+            config = json.loads(content)
+            if decoder := config.get("added_tokens_decoder"):
+                config["added_tokens_decoder"] = {
+                    str(new_id[int(number)]): token for number, token in decoder.items()
+                }
+            made[name] = _json(config)
+        elif name == "added_tokens.json":
+            made[name] = _json({token: entries[token] for token in json.loads(content)})
+        elif name == "vocab.json":
+            made[name] = _json(
+                {token: entries[token] for token in json.loads(content) if token in entries}
+            )
+        elif name == "merges.txt":
+            merges = (pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"])
+            made[name] = "\n".join(["#version: 0.2", *merges, ""]).encode()
+        elif name == "vocab.txt":
+            made[name] = "".join(f"{one}\n" for one in tokens_by_id(tokenizer)).encode()
+        elif name.endswith(".model"):
+            made[name] = _sentencepiece_model(content, entries, name)
+        else:
+            made[name] = content
+    if "tokenizer_config.json" not in made:
+        roles = roles_of(token["content"] for token in spec["added_tokens"])
+        made["tokenizer_config.json"] = _json(
+            {"tokenizer_class": "PreTrainedTokenizerFast", **roles}
+        )
+    return made
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _sentencepiece_model(content: bytes, entries: Mapping[str, int], name: str) -> bytes:
+    """Return a sentencepiece model without the pieces that have gone."""
+    model = parse_model(content, name)
+    ordinary = {piece.piece for piece in ordinary_pieces(model)}
+    kept = [one for one in model.pieces if one.piece in entries or one.piece not in ordinary]
+    del model.pieces[:]
+    model.pieces.extend(kept)
+    return model.SerializeToString()

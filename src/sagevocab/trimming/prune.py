@@ -1,0 +1,190 @@
+"""`prune`: a tokenizer with fewer entries, which cuts as before wherever it can.
+
+The result is the same `tokenizer.json` without some pieces: normalizer, pre-tokenizer, decoder and
+special tokens stay as they are, ids close up in their old order. `old_ids` says what each new id
+was, so that the rows of a model can be taken along.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from sagevocab.corpus.lines import Texts, lines_of
+from sagevocab.errors import UserError
+from sagevocab.huggingface.detect import kind_of, name_of, path_of
+from sagevocab.huggingface.export import check_output
+from sagevocab.huggingface.pretrained import hub_parts
+from sagevocab.trimming.choice import BY, check_by, order_of_pruning
+from sagevocab.trimming.chunks import Chunks
+from sagevocab.trimming.folder import files_beside, write_folder
+from sagevocab.trimming.models import BYTES, Model, model_of
+
+log = logging.getLogger(__name__)
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PrunedTokenizer:
+    """A tokenizer with fewer entries.
+
+    tokenizer: the reduced one. old_ids: int64[entries], by new id. pruned: the pieces that went, in
+    their order. tokens: how many the text had before, and has now.
+    """
+
+    tokenizer: Tokenizer
+    old_ids: np.ndarray
+    pruned: list[str]
+    tokens: tuple[int, int]
+    _files: Mapping[str, bytes]
+
+    def save(self, output: str | Path, *, force: bool = False) -> None:
+        """Write a folder for `AutoTokenizer.from_pretrained`, with `old_ids.npy` beside.
+
+        Args:
+            output: a new folder. force: replace a tokenizer that is there.
+
+        Raises:
+            UserError: the folder cannot be written, or holds something.
+        """
+        write_folder(Path(output), self.tokenizer, self.old_ids, self._files, force=force)
+
+
+def prune(
+    tokenizer: Any,
+    texts: Texts,
+    vocab_size: int,
+    *,
+    by: str = BY[0],
+    scores: Mapping[str, float] | None = None,
+    keep: Iterable[str] = (),
+    column: str | None = None,
+    bad_text: str = "refuse",
+    output: str | Path | None = None,
+    force: bool = False,
+) -> PrunedTokenizer:
+    """Prune a finished tokenizer to the entries that a text needs most.
+
+    Text whose cut has none of the pruned pieces is cut as before. Sizes are nested: a smaller one
+    prunes what a larger one does, and more.
+
+    Args:
+        tokenizer: a folder, a `tokenizer.json`, or a tokenizer of `transformers` or `tokenizers`
+            with a BPE, Unigram or WordPiece model.
+        texts: what it is for, as `train` takes it. column: of tables.
+        vocab_size: entries in the end, added tokens among them.
+        by: `tokens` (those that the text gains without a piece) or `frequency`.
+        scores: what pieces are worth, by piece as the file has it, in place of `by`.
+        keep: pieces that stay, as the file has them.
+        bad_text: as for `train`.
+        output: a new folder to write. force: replace a tokenizer that is there.
+
+    Raises:
+        UserError: the tokenizer cannot be pruned exactly, or not so far.
+    """
+    check_by(by)
+    if output is not None:
+        check_output(output, force)
+    source = path_of(tokenizer)
+    name = name_of(tokenizer)
+    if source is not None and kind_of(Path(source)) != "hub":
+        raise UserError(
+            f"tokenizer: {source} is not a tokenizer.json or a folder with one; sagevocab export "
+            "makes one of a .model"
+        )
+    whole, _ = hub_parts(Path(source) if source is not None else tokenizer, "tokenizer")
+    spec = json.loads(whole.to_str())
+    model = model_of(spec, _protected(whole, spec, keep), name)
+    wanted = whole.get_vocab_size(with_added_tokens=True) - _checked_size(vocab_size)
+    if wanted < 0:
+        raise UserError(f"vocab_size: {name} has {wanted + vocab_size} entries; give fewer")
+    chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
+    if not (before := chunks.total):
+        raise UserError("texts: hold no text; give what the tokenizer is for")
+    pruned = list(islice(order_of_pruning(model, chunks, by, scores), wanted))
+    if len(pruned) < wanted:
+        least = vocab_size + wanted - len(pruned)
+        raise UserError(
+            f"vocab_size: {vocab_size} is too small: without {len(pruned)} pieces, no more can go "
+            f"from {name}; give {least} or more"
+        )
+    reduced, old_ids = _without(whole, spec, model)
+    chunks.encode_again(model, pruned)
+    tokens = before, chunks.total
+    result = PrunedTokenizer(reduced, old_ids, pruned, tokens, files_beside(tokenizer))
+    if output is not None:
+        result.save(output, force=force)
+    return result
+
+
+def _checked_size(vocab_size: Any) -> int:
+    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size < 1:
+        raise UserError(f"vocab_size: {vocab_size!r} is not a number of entries")
+    return vocab_size
+
+
+def _protected(tokenizer: Tokenizer, spec: Spec, keep: Iterable[str]) -> set[str]:
+    """Return what never goes: added tokens, bytes, what the post-processor adds, and `keep`.
+
+    Raises:
+        UserError: a piece of `keep` is not in the vocabulary.
+    """
+    keep = [keep] if isinstance(keep, str) else list(keep)
+    for piece in keep:
+        if tokenizer.token_to_id(piece) is None:
+            raise UserError(f"keep: {piece!r} is not in the vocabulary; write it as the file does")
+    around: list[str] = []
+
+    def note(number: int) -> int:
+        around.append(tokenizer.id_to_token(number))
+        return number
+
+    _renumbered(spec.get("post_processor"), note)
+    padding = spec.get("padding") or {}
+    around += [padding["pad_token"]] if padding else []
+    return {token["content"] for token in spec["added_tokens"]} | {*BYTES, *keep, *around}
+
+
+def _without(tokenizer: Tokenizer, spec: Spec, model: Model) -> tuple[Tokenizer, np.ndarray]:
+    """Return the tokenizer without the pieces that have gone, and its ids' old ones."""
+    gone = model.gone
+    entries = tokenizer.get_vocab(with_added_tokens=True)
+    old_ids = np.array(sorted(number for piece, number in entries.items() if piece not in gone))
+    new_id = {int(old): new for new, old in enumerate(old_ids)}
+    # The file's numbers of added tokens are not always those in use.
+    added = [{**one, "id": new_id[entries[one["content"]]]} for one in spec["added_tokens"]]
+    around = _renumbered(spec.get("post_processor"), new_id.__getitem__)
+    reduced = {**spec, "model": model.reduced(), "added_tokens": added, "post_processor": around}
+    if padding := spec.get("padding"):
+        reduced["padding"] = {**padding, "pad_id": new_id[padding["pad_id"]]}
+    pruned = Tokenizer.from_str(json.dumps(reduced, ensure_ascii=False))
+    for piece, number in pruned.get_vocab(with_added_tokens=True).items():
+        if entries[piece] != old_ids[number]:
+            raise RuntimeError(f"{piece!r} has the id {number}, which was {old_ids[number]}")
+    return pruned, old_ids
+
+
+def _renumbered(part: Any, new: Callable[[int], int]) -> Any:
+    """Return a post-processor with other ids: those of templates, of BERT's and RoBERTa's ends."""
+    if isinstance(part, list):
+        return [_renumbered(one, new) for one in part]
+    if not isinstance(part, dict):
+        return part
+    changed = {}
+    for key, value in part.items():
+        if key == "ids":
+            changed[key] = [new(number) for number in value]
+        elif key in ("sep", "cls"):
+            changed[key] = [value[0], new(value[1])]
+        else:
+            changed[key] = _renumbered(value, new)
+    return changed

@@ -1,0 +1,157 @@
+"""Rows of models that go with a pruned tokenizer: to the bit, or refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+import transformers  # noqa: E402
+from safetensors.numpy import load_file  # noqa: E402
+
+from pruned_kinds import KINDS, LINES  # noqa: E402
+from sagevocab.errors import UserError  # noqa: E402
+from sagevocab.trimming.prune import prune  # noqa: E402
+from sagevocab.trimming.weights import prune_model  # noqa: E402
+
+SMALL = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+SMALL |= {"intermediate_size": 24, "max_position_embeddings": 64}
+T5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 2, "num_heads": 2}
+MBART = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2}
+MBART |= {"decoder_attention_heads": 2, "encoder_ffn_dim": 24, "decoder_ffn_dim": 24}
+GEMMA = {"num_key_value_heads": 1, "head_dim": 8}
+# Name -> class of the model, of its configuration, what it sets, and the tokenizer's kind.
+MODELS = {
+    "bert": ("BertForMaskedLM", "BertConfig", SMALL, "wordpiece"),
+    "gpt2": (
+        "GPT2LMHeadModel",
+        "GPT2Config",
+        {"n_embd": 16, "n_layer": 2, "n_head": 2},
+        "byte-level",
+    ),
+    "llama": ("LlamaForCausalLM", "LlamaConfig", SMALL, "byte fallback"),
+    "tied": (
+        "LlamaForCausalLM",
+        "LlamaConfig",
+        SMALL | {"tie_word_embeddings": True},
+        "byte fallback",
+    ),
+    "t5": ("T5ForConditionalGeneration", "T5Config", T5, "unigram"),
+    "mbart": ("MBartForConditionalGeneration", "MBartConfig", MBART, "unigram"),
+    "xlm-r": ("XLMRobertaForMaskedLM", "XLMRobertaConfig", SMALL, "unigram"),
+    "gemma": ("GemmaForCausalLM", "GemmaConfig", SMALL | GEMMA, "byte fallback"),
+}
+IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
+
+
+def saved(
+    folder: Path, name: str, more_rows: int = 0, **settings: object
+) -> transformers.PreTrainedModel:
+    """Save a random model, whose tokenizer has a piece for each row but some."""
+    kind, of_config, small, tokenizer = MODELS[name]
+    rows = KINDS[tokenizer]().get_vocab_size() + more_rows
+    torch.manual_seed(1)
+    config = getattr(transformers, of_config)(vocab_size=rows, **small, **IDS, **settings)
+    model = getattr(transformers, kind)(config).eval()
+    model.save_pretrained(folder, max_shard_size="20KB")
+    return model
+
+
+def outputs(
+    model: transformers.PreTrainedModel, ids: np.ndarray
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The last hidden states, and the logits."""
+    given = {"input_ids": torch.tensor(ids)[None]}
+    if model.config.is_encoder_decoder:
+        given["decoder_input_ids"] = given["input_ids"]
+    with torch.no_grad():
+        found = model(**given, output_hidden_states=True)
+    states = found.decoder_hidden_states if model.config.is_encoder_decoder else found.hidden_states
+    return states[-1], found.logits
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_hidden_states_are_equal_to_the_bit(name: str, tmp_path: Path) -> None:
+    before = saved(tmp_path / "before", name, more_rows=7 if name == "t5" else 0)
+    tokenizer = KINDS[MODELS[name][3]]()
+    pieces = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)[:4]
+    size = tokenizer.get_vocab_size() - 200
+    result = prune(tokenizer, LINES[:200], size, keep=pieces, output=tmp_path / "tokenizer")
+    prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
+    after = type(before).from_pretrained(tmp_path / "after").eval()
+    assert after.config.vocab_size == size
+    assert after.config.eos_token_id == 2
+    ids = np.random.default_rng(1).integers(4, size, 40)
+    states, logits = outputs(after, ids)
+    old_states, old_logits = outputs(before, result.old_ids[ids])
+    assert torch.equal(states, old_states)
+    expected = old_logits[..., torch.tensor(result.old_ids)]
+    assert (logits - expected).abs().max() <= 1e-5 * expected.abs().max()
+    assert (tmp_path / "after/tokenizer.json").exists()
+
+
+def test_every_tensor_is_the_old_one_or_its_rows(tmp_path: Path) -> None:
+    saved(tmp_path / "before", "llama")
+    tokenizer = KINDS["byte fallback"]()
+    size = tokenizer.get_vocab_size() - 101
+    result = prune(tokenizer, LINES[:200], size, output=tmp_path / "tokenizer")
+    folders = [tmp_path / "before", tmp_path / "after"]
+    prune_model(folders[0], tmp_path / "tokenizer", folders[1], pad_to_multiple_of=64)
+    before, after = (
+        {
+            name: value
+            for file in folder.glob("*.safetensors")
+            for name, value in load_file(file).items()
+        }
+        for folder in folders
+    )
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        if value.shape[0] == tokenizer.get_vocab_size():
+            assert len(after[name]) % 64 == 0
+            assert np.array_equal(after[name][:size], value[result.old_ids])
+            assert not after[name][size:].any()
+        else:
+            assert np.array_equal(after[name], value)
+    index = json.loads((folders[1] / "model.safetensors.index.json").read_text())
+    assert index["metadata"]["total_size"] == sum(value.nbytes for value in after.values())
+    assert len(list(folders[1].glob("*.safetensors"))) > 1
+
+
+def refused(tmp_path: Path, change: dict, size: int = 900) -> str:
+    """What `prune_model` says of a model whose config.json was changed."""
+    saved(tmp_path / "before", "llama")
+    config = json.loads((tmp_path / "before/config.json").read_text())
+    (tmp_path / "before/config.json").write_text(json.dumps(config | change))
+    prune(KINDS["byte fallback"](), LINES[:200], size, output=tmp_path / "tokenizer")
+    with pytest.raises(UserError) as error:
+        prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
+    assert not (tmp_path / "after").exists()
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"quantization_config": {}}, "is quantized"),
+        ({"vocab_size_per_layer_input": 100}, "vocab_size_per_layer_input"),
+        ({"vocab_size": 5}, "has 5 rows"),
+        ({"vocab_size": 2000}, "no tensor with 2000 rows"),
+        ({"bos_token_id": 10**6}, "bos_token_id is 1000000"),
+    ],
+)
+def test_what_is_not_known_is_refused(change: dict, says: str, tmp_path: Path) -> None:
+    assert says in refused(tmp_path, change)
+
+
+def test_a_dimension_that_may_be_the_vocabulary_is_refused(tmp_path: Path) -> None:
+    size = KINDS["byte fallback"]().get_vocab_size()
+    config = transformers.LlamaConfig(vocab_size=size, **SMALL | {"intermediate_size": size})
+    transformers.LlamaForCausalLM(config).save_pretrained(tmp_path / "before")
+    prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
+    with pytest.raises(UserError, match="mlp"):
+        prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
