@@ -181,8 +181,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add = more.add_argument
     larger = "pieces to prune from (default: a quarter more than --vocab-size, as in the paper)"
     add("--initial-size", help=larger, **sizes)
-    initial = "what to prune: trained on the text, or a list of pieces, a sentencepiece .model, a "
-    initial += f"Hugging Face folder or tokenizer.json {_DEFAULT}"
+    initial = "what to prune: trained on the text, or a list of pieces or a sentencepiece .model "
+    initial += _DEFAULT
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
     add("--language", default="und", metavar="CODE", help="language, for the model card")

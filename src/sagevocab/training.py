@@ -26,9 +26,8 @@ from sagevocab.errors import SettingError, UserError
 from sagevocab.files import fingerprint
 from sagevocab.huggingface.detect import name_of
 from sagevocab.huggingface.export import Card, check_output
-from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
+from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, special_tokens_of
-from sagevocab.initial.byte_bpe import lossless_frame
 from sagevocab.initial.vocabulary import (
     METHODS,
     InitialVocabulary,
@@ -99,10 +98,8 @@ def train(
         initial_size: pieces to prune from; a quarter more than vocab_size if left out, as in the
             paper.
         initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or what
-            one already has: a list of pieces (a file or a Python list), a sentencepiece `.model`, a
-            Hugging Face folder or `tokenizer.json`, a folder of this library, or a tokenizer of
-            `transformers` or `tokenizers`. Those of Hugging Face keep their normalisation,
-            splitting into words and special tokens; the result segments by greedy longest match.
+            one already has: a list of pieces (a file or a Python list), a sentencepiece `.model`,
+            or a folder of this library. The result segments by greedy longest match.
         lossless: pieces of bytes instead of characters, trained by `tokenizers`: decoding gives
             every text back, and nothing is unknown. Nothing is normalised; runs of white space are
             words. Lengths of pieces and words (`max_piece_length`, `max_word_chars`) count bytes.
@@ -319,10 +316,10 @@ class _CountedLines:
             yield line
 
 
-def _frame(settings: TrainSettings, specials: SpecialTokens) -> WordFrame | HubFrame:
+def _frame(settings: TrainSettings, specials: SpecialTokens) -> WordFrame | ByteFrame:
     """Return the frame of an initial vocabulary that is trained on the text."""
     if settings.lossless:
-        return lossless_frame(specials, settings.vocabulary.max_word_chars)
+        return ByteFrame(specials, settings.vocabulary.max_word_chars)
     return WordFrame(settings.vocabulary, specials)
 
 
@@ -340,7 +337,7 @@ def _trained_initial(
     corpus: WordCorpus, settings: TrainSettings, frame: Frame, place: str
 ) -> InitialVocabulary:
     keys = settings.vocabulary
-    if isinstance(frame, HubFrame):
+    if isinstance(frame, ByteFrame):
         initial = train_lossless(corpus, keys.initial_size, keys, frame, place)
     else:
         initial = train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)

@@ -188,7 +188,7 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("initial: item 2", "not text", lambda: read_initial(["▁a", 3])),
     ("initial: item 3", "item 1", lambda: read_initial(["▁a", "b", "▁a"])),
     ("initial", "no pieces", lambda: read_initial([])),
-    ("initial", "not a tokenizer", lambda: read_initial({"▁a": 1}.items())),
+    ("initial", "not a list", lambda: read_initial({"▁a": 1}.items())),
     ("special_tokens", "choose bert, gpt, none", lambda: special_tokens_of("roberta")),
     ("special_tokens", "twice", lambda: special_tokens_of(["<s>", "<s>"])),
     ("special_tokens", "not a token", lambda: special_tokens_of(["a b"])),

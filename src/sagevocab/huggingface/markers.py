@@ -1,8 +1,8 @@
 """Notations of pieces: how a tokenizer writes in its tokens what pieces write with `▁`.
 
 Inside this library `▁` marks the start of words. BERT marks the inside of words instead (`##ing`),
-GPT-2 writes a space as `Ġ`, one of the letters that it writes bytes with. A notation translates
-between a tokenizer's token and the piece, both ways without loss.
+GPT-2 writes a space as `Ġ`, one of the letters that it writes bytes with. A notation reads tokens
+as pieces, for people and for counts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 from sagevocab.pieces import WORD_START
 
 BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is none of its letters
-UNMATCHED = "\uffff"  # a word that the tokenizer cannot segment: no piece matches it
 # Noncharacters, which no text holds, for what pieces cannot: a `▁` of the text, a line end.
 _LITERAL_MARK, _LINE_END = "\ufdd0", "\ufdd1"
 
@@ -23,11 +22,8 @@ _LITERAL_MARK, _LINE_END = "\ufdd0", "\ufdd1"
 class Notation:
     """A notation with a mark of its own for the start of words, or none.
 
-    mark: it stands where pieces have `▁`, and the other way round. prefix: of tokens inside words,
-    as `tokenizers.models.WordPiece` takes it.
+    mark: it stands where pieces have `▁`, and the other way round.
     """
-
-    prefix = ""
 
     def __init__(self, mark: str = WORD_START) -> None:
         """Take the mark."""
@@ -35,55 +31,28 @@ class Notation:
         self._swapped = str.maketrans(pairs)
 
     def piece(self, token: str) -> str:
-        """Return the piece of a token."""
+        """Return the piece of a token, or the word of a text as the tokenizer's model gets it."""
         return token.translate(self._swapped)
 
     def token(self, piece: str) -> str:
         """Return the token of a piece."""
         return piece.translate(self._swapped)
 
-    def word(self, text: str) -> str:
-        """Return a word as pieces write it; text: as the tokenizer's model gets it."""
-        return text.translate(self._swapped)
-
 
 class Prefixed(Notation):
-    """A notation that marks tokens inside words by a prefix: `##ing` is `ing`, `play` is `▁play`.
-
-    Noncharacters of a text are taken as ones that no token has.
-    """
-
-    _HIDDEN = str.maketrans(
-        {
-            WORD_START: _LITERAL_MARK,
-            "\n": _LINE_END,
-            _LITERAL_MARK: UNMATCHED,
-            _LINE_END: UNMATCHED,
-        }
-    )
-    _SHOWN = str.maketrans({_LITERAL_MARK: WORD_START, _LINE_END: "\n"})
+    """A notation with a prefix inside words: `##ing` is `ing`, `play` is `▁play`."""
 
     def __init__(self, prefix: str) -> None:
         """Take the prefix."""
         super().__init__()
-        self.prefix = prefix
+        self._prefix = prefix
+        self._hidden = str.maketrans({WORD_START: _LITERAL_MARK, "\n": _LINE_END})
 
     def piece(self, token: str) -> str:
         """Return the piece of a token."""
-        inside = token.startswith(self.prefix) and token != self.prefix
-        if inside:
-            return token.removeprefix(self.prefix).translate(self._HIDDEN)
-        return self.word(token)
-
-    def token(self, piece: str) -> str:
-        """Return the token of a piece."""
-        start = piece.startswith(WORD_START)
-        text = piece.removeprefix(WORD_START).translate(self._SHOWN)
-        return text if start else self.prefix + text
-
-    def word(self, text: str) -> str:
-        """Return a word as pieces write it."""
-        return WORD_START + text.translate(self._HIDDEN)
+        hidden = token.translate(self._hidden)
+        is_inside = token.startswith(self._prefix) and token != self._prefix
+        return hidden.removeprefix(self._prefix) if is_inside else WORD_START + hidden
 
 
 def notation_of(spec: Mapping[str, Any]) -> Notation:
@@ -129,7 +98,7 @@ def readable_pieces(tokens: Iterable[str], spec: Mapping[str, Any]) -> list[str]
     spec: the parsed `tokenizer.json`, which determines the notation.
     """
     notation = notation_of(spec)
-    if notation.prefix or not writes_bytes(spec):
+    if isinstance(notation, Prefixed) or not writes_bytes(spec):
         return list(map(notation.piece, tokens))
     taken: dict[str, None] = {}
     for token in tokens:

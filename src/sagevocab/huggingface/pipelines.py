@@ -5,9 +5,10 @@ there are. With a list of pieces it gives a `tokenizers.Tokenizer` that segments
 longest match. There are two kinds:
 
 - `WordFrame`: sentencepiece's normalisation, `▁` at the start of words, words cut at
-  `max_word_chars`. Special tokens have the first ids.
-- `HubFrame`: normaliser, pre-tokenizer, decoder, post-processor and added tokens of a given
-  `tokenizer.json`, whose tokens keep their order.
+  `max_word_chars`.
+- `ByteFrame`: letters of bytes; words with the space before them, and runs of white space.
+
+In both, special tokens have the first ids.
 
 Text that spells a special token becomes that token in Hugging Face's tokenizers, unless the caller
 asks for `split_special_tokens`; the library takes it as text. In a `WordFrame`, what follows a
@@ -17,11 +18,9 @@ gives no piece.
 
 from __future__ import annotations
 
-import copy
-import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import Any
@@ -38,23 +37,21 @@ from tokenizers import (
 )
 
 from sagevocab.corpus.words import (
-    MAX_WORD_CHARS,
     Normalizer,
     WordCorpus,
     hub_normalizer,
     split_words,
 )
 from sagevocab.errors import UserError
-from sagevocab.files import fingerprint
-from sagevocab.huggingface.markers import UNMATCHED, notation_of, steps_of, writes_bytes
+from sagevocab.huggingface.markers import BYTE_SPACE, Notation
 from sagevocab.huggingface.special_tokens import BERT, UNKNOWN, SpecialTokens
 from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
 
 NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model sees them
-# Where words cannot be cut: WordPiece takes time with the third power of their length.
-_LONGEST_MARKED_WORD = 1000
-ENDS = ("sep", "cls")  # of BERT's and RoBERTa's post-processors: a token and its id
+_SPACE, _OTHER = r"[ \t\n\r\f\v]", r"[^ \t\n\r\f\v]"
+_WORD_OR_SPACES = f" ?{_OTHER}+|{_SPACE}+(?!{_OTHER})|{_SPACE}+"
+BYTES = Notation(BYTE_SPACE)
 # Letters of the bytes 80 to BF, which continue a character in UTF-8, as GPT-2 writes them.
 _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
@@ -211,195 +208,89 @@ def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
     )
 
 
-# --- that of a tokenizer.json
+# --- letters of bytes
 
 
-class HubFrame(Frame):
-    """The frame of a given `tokenizer.json`.
+class ByteFrame(Frame):
+    """Text as letters of bytes, as GPT-2 writes it: nothing is normalised, decoding loses nothing.
 
-    Words are what its pre-tokenizer makes of normalised text, cut at `max_word_chars` letters;
-    with a prefix for the inside of words they cannot be cut, and a word that is too long, or holds
-    a character of no piece, is one unknown token.
+    Words are text with the space before it, and runs of white space. This is GPT-2's rule without
+    its classes of letters, which put `'s` or digits apart: pieces decide on those.
     """
 
-    def __init__(
-        self,
-        spec: Mapping[str, Any],
-        order: Sequence[str],
-        configuration: Mapping[str, Any],
-        max_word_chars: int = MAX_WORD_CHARS,
-    ) -> None:
-        """Take the parts of a tokenizer.
+    def __init__(self, specials: SpecialTokens, max_word_chars: int) -> None:
+        """Take the special tokens, and where longer words are cut: in bytes, not in a character.
 
-        spec: the parsed `tokenizer.json`; of its model, only the unknown token, the prefix and the
-        longest word count. Its `added_tokens` are those tokens that are no pieces. order: every
-        token by its id, the added ones too. configuration: of `tokenizer_config.json`.
+        Raises:
+            UserError: a special token would not be given back: its letters stand for bytes.
         """
-        self._spec, self._order = dict(spec), tuple(order)
-        self._configuration, self._cut_at = dict(configuration), max_word_chars
-        self.notation = notation_of(spec)
-        self._bytes = writes_bytes(spec)
-        self._added = {token["content"] for token in spec["added_tokens"]}
-        self.special_tokens = [token for token in order if token in self._added]
-        self.unknown = spec["model"].get("unk_token")
-        self._matched: dict[str, bool] = {}  # words that were met, where parts have a prefix
-
-    def with_tokens(self, tokens: Sequence[str]) -> HubFrame:
-        """Return the same frame with more tokens, whose ids follow."""
-        order = [*self._order, *tokens]
-        return HubFrame(self._spec, order, self._configuration, self._cut_at)
-
-    @property
-    def pieces(self) -> list[str]:
-        """The pieces that the tokenizer came with, by id."""
-        return [self.notation.piece(token) for token in self._order if token not in self._added]
-
-    @property
-    def _longest(self) -> int | None:
-        """Characters in the longest word that can be segmented; None where words are cut."""
-        if not self.notation.prefix:
-            return None
-        return self._spec["model"].get("max_input_chars_per_word") or _LONGEST_MARKED_WORD
+        self.specials, self._cut_at = specials, max_word_chars
+        self.special_tokens, self.unknown = list(specials.tokens), specials.unknown
+        self._decoder = decoders.ByteLevel()
+        for token in specials.tokens:
+            if self._decoder.decode([token]) != token:
+                raise UserError(
+                    f"special_tokens: {token!r} is read as bytes where text is written in these; "
+                    "use ASCII characters"
+                )
 
     @cached_property
-    def _splitters(self) -> tuple[Any, Any]:
-        """Normaliser, None if there is none, and pre-tokenizer."""
-        empty = Tokenizer.from_str(json.dumps(self._filled([], self._cuts())))
-        return empty.normalizer, empty.pre_tokenizer
-
-    @property
     def pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
-        """What splits normalised text into words."""
-        return self._splitters[1]
+        """What splits a text into words."""
+        return self._splitter([])
+
+    def _splitter(
+        self, steps: Iterable[pre_tokenizers.PreTokenizer]
+    ) -> pre_tokenizers.PreTokenizer:
+        """Return what splits a text; steps: what splits a word before the model sees it."""
+        letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+        split = pre_tokenizers.Split(Regex(_WORD_OR_SPACES), "isolated")
+        least = max(1, self._cut_at - 3)
+        cut = _cut(rf"{{{least},{self._cut_at}}}(?![{_INSIDE_CHARACTER}])")
+        words = pre_tokenizers.Sequence([split, letters])
+        return pre_tokenizers.Sequence([words, cut, *steps])
 
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
-        normalizer, splitter = self._splitters
-        text = line if normalizer is None else normalizer.normalize_str(line)
-        words = [word for word, _ in splitter.pre_tokenize_str(text)]
-        if self._longest is None:
-            return [self.notation.word(word) for word in words]
-        for word in set(words).difference(self._matched):
-            self._matched[word] = len(word) <= self._longest and self._matches(word)
-        return [self.notation.word(w) if self._matched[w] else UNMATCHED for w in words]
+        return [BYTES.piece(word) for word, _ in self.pre_tokenizer.pre_tokenize_str(line)]
 
-    def _matches(self, word: str) -> bool:
-        """Return whether parts with a prefix match a word to its end.
-
-        A word of characters that have pieces always matches. Others may with the pieces that they
-        are in, which are never pruned.
-        """
-        at, known = 0, self._known
-        while at < len(word):
-            prefix = self.notation.prefix if at else ""
-            ends = range(len(word), at, -1)
-            at = next((end for end in ends if prefix + word[at:end] in known), 0)
-            if not at:
-                return False
-        return True
-
-    @cached_property
-    def _known(self) -> frozenset[str]:
-        return frozenset(self._order) - self._added
+    def text_of(self, words: Iterable[str]) -> str:
+        """Return the text of words, for nothing of it is lost."""
+        return self._decoder.decode([BYTES.token(word) for word in words])
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
-        """Return the tokens left of the order that the frame came with.
+        """Return the special tokens and, after them, those of the pieces.
 
         Raises:
             UserError: a piece is spelt like a special token.
-            ValueError: a piece is none of those that the frame came with.
         """
-        kept = [self.notation.token(piece) for piece in pieces]
-        check_spellings(sorted(self._added), kept)
-        left = {*kept, *self._added}
-        if strange := left.difference(self._order):
-            raise ValueError(f"the frame has no token {min(strange)!r}")
-        return [token for token in self._order if token in left]
+        written = [BYTES.token(piece) for piece in pieces]
+        check_spellings(self.special_tokens, written)
+        return [*self.special_tokens, *written]
 
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
         """Return the tokenizer that segments by the longest match of these pieces."""
-        return Tokenizer.from_str(
-            json.dumps(self._filled(self.tokens(pieces), self._steps(pieces)))
+        tokens = self.tokens(pieces)
+        model = models.WordPiece(
+            vocab={token: number for number, token in enumerate(tokens)},
+            unk_token=self.unknown or UNKNOWN,
+            continuing_subword_prefix="",
+            max_input_chars_per_word=NO_LIMIT,
         )
-
-    def _steps(self, pieces: Sequence[str]) -> list[pre_tokenizers.PreTokenizer]:
-        """Return what splits a word before the model sees it."""
-        if self.notation.prefix:
-            return []
-        written = [self.notation.token(piece) for piece in pieces]
-        steps = [*self._cuts(), *split_special_tokens(self.special_tokens, written)]
-        return steps if self._bytes else [*steps, split_uncovered(written)]
-
-    def _cuts(self) -> list[pre_tokenizers.PreTokenizer]:
-        """Return what cuts long words: nothing, if their parts would get a prefix or lose it."""
-        if self.notation.prefix:
-            return []
-        if not self._bytes:
-            return [_cut(rf"{{{self._cut_at}}}")]
-        least, most = max(1, self._cut_at - 3), self._cut_at  # not inside a character
-        return [_cut(rf"{{{least},{most}}}(?![{_INSIDE_CHARACTER}])")]
-
-    def _filled(
-        self, tokens: Sequence[str], steps: Sequence[pre_tokenizers.PreTokenizer]
-    ) -> dict[str, Any]:
-        """Return the `tokenizer.json` of tokens by id, with steps behind its pre-tokenizer."""
-        numbers = {token: number for number, token in enumerate(tokens)}
-        spec = self._spec
-        first = [spec["pre_tokenizer"]] if spec["pre_tokenizer"] else []
-        behind = [json.loads(step.__getstate__()) for step in steps]  # pickled as tokenizer.json
-        padding = spec["padding"] if tokens else None
-        if padding:
-            padding = {**padding, "pad_id": numbers[padding["pad_token"]]}
-        return {
-            **spec,
-            "added_tokens": renumbered_added(spec["added_tokens"], numbers),
-            "pre_tokenizer": {
-                "type": "Sequence",
-                "pretokenizers": [*first, *behind],
-            },
-            "post_processor": _renumbered(spec["post_processor"], numbers) if tokens else None,
-            "padding": padding,
-            "model": {
-                "type": "WordPiece",
-                "unk_token": self.unknown or UNKNOWN,
-                "continuing_subword_prefix": self.notation.prefix,
-                "max_input_chars_per_word": self._longest or NO_LIMIT,
-                "vocab": numbers,
-            },
-        }
+        tokenizer = Tokenizer(model)
+        apart = split_special_tokens(self.special_tokens, tokens[len(self.special_tokens) :])
+        tokenizer.pre_tokenizer = self._splitter(apart)
+        tokenizer.decoder = self._decoder
+        add_special_tokens(tokenizer, self.specials)
+        return tokenizer
 
     def configuration(self) -> dict[str, Any]:
         """Return what `tokenizer_config.json` says of the frame."""
-        return self._configuration
+        return self.specials.configuration()
 
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces."""
-        return {
-            "tokenizer": fingerprint(self._spec, list(self._order), self._cut_at),
-            "special_tokens": self.special_tokens,
-        }
-
-
-def renumbered_added(
-    tokens: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]
-) -> list[dict[str, Any]]:
-    """Return those added tokens that have an id now, by it."""
-    left = [token for token in tokens if token["content"] in numbers]
-    added = [{**token, "id": numbers[token["content"]]} for token in left]
-    return sorted(added, key=lambda token: token["id"])
-
-
-def _renumbered(
-    post_processor: dict[str, Any] | None, numbers: Mapping[str, int]
-) -> dict[str, Any] | None:
-    """Return a post-processor with the ids that its tokens have now."""
-    renumbered = copy.deepcopy(post_processor)
-    for step in steps_of(renumbered):
-        for named in step.get("special_tokens", {}).values():
-            named["ids"] = [numbers[token] for token in named["tokens"]]
-        for end in filter(step.get, ENDS):
-            step[end][1] = numbers[step[end][0]]
-    return renumbered
+        return {"max_word_bytes": self._cut_at, "special_tokens": self.special_tokens}
 
 
 # --- what splits words before the model sees them

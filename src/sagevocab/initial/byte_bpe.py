@@ -1,64 +1,25 @@
-r"""Tokenizers that give every text back: words as letters of bytes, nothing normalised.
-
-Text is split into words with the space before them, and runs of white space. This is GPT-2's rule
-without its classes of letters, which put `'s` or digits apart: pieces decide on those.
-"""
+"""Byte-level BPE, of which tokenizers are pruned that give every text back."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from itertools import pairwise
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.pipelines import HubFrame, add_special_tokens
-from sagevocab.huggingface.special_tokens import SpecialTokens
+from sagevocab.huggingface.pipelines import ByteFrame
 from sagevocab.initial.sentencepiece_models import TooManyPiecesError
 from sagevocab.pieces import tokens_by_id
 
-_SPACE = r"[ \t\n\r\f\v]"
-_OTHER = r"[^ \t\n\r\f\v]"
-WORD = f" ?{_OTHER}+|{_SPACE}+(?!{_OTHER})|{_SPACE}+"
 _LETTERS = 256
-
-
-def lossless_frame(specials: SpecialTokens, max_word_chars: int) -> HubFrame:
-    """Return the frame of a tokenizer that gives every text back, without pieces.
-
-    max_word_chars: longer words are cut there, in bytes but not inside a character.
-
-    Raises:
-        UserError: a special token would not be given back: its letters stand for bytes.
-    """
-    decoder = decoders.ByteLevel()
-    for token in specials.tokens:
-        if decoder.decode([token]) != token:
-            raise UserError(
-                f"special_tokens: {token!r} is read as bytes where text is written in these; use "
-                "ASCII characters"
-            )
-    numbers = {token: number for number, token in enumerate(specials.tokens)}
-    tokenizer = Tokenizer(models.WordPiece(numbers, unk_token=specials.unknown or ""))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [
-            pre_tokenizers.Split(Regex(WORD), "isolated"),
-            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
-        ]
-    )
-    tokenizer.decoder = decoder
-    add_special_tokens(tokenizer, specials)
-    spec = json.loads(tokenizer.to_str())
-    spec["model"] = {"unk_token": specials.unknown}
-    return HubFrame(spec, specials.tokens, specials.configuration(), max_word_chars)
 
 
 def train_bytes(
     corpus: WordCorpus,
     size: int,
-    frame: HubFrame,
+    frame: ByteFrame,
     max_piece_length: int,
     *,
     name: str,
@@ -97,9 +58,8 @@ def train_bytes(
     return tokenizer
 
 
-def _lines(corpus: WordCorpus, frame: HubFrame) -> Iterator[str]:
+def _lines(corpus: WordCorpus, frame: ByteFrame) -> Iterator[str]:
     """Yield the lines of a corpus as they were, for nothing of them is lost."""
-    decoder = decoders.ByteLevel()
-    texts = [decoder.decode([frame.notation.token(word)]) for word in corpus.types]
+    texts = [frame.text_of([word]) for word in corpus.types]
     for start, end in pairwise(corpus.line_offsets):
         yield "".join([texts[number] for number in corpus.tokens[start:end].tolist()])

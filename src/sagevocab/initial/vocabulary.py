@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from sagevocab.corpus.words import MAX_WORD_CHARS, WordCorpus
+from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import holds_hub_tokenizer
 from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
 from sagevocab.huggingface.folders import is_own_folder, read_description
-from sagevocab.huggingface.pipelines import Frame, HubFrame, WordFrame
-from sagevocab.huggingface.pretrained import hub_parts, merges_of, read_hub
+from sagevocab.huggingface.pipelines import BYTES, ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.sentencepiece import (
     Model,
     is_bpe,
@@ -84,7 +83,7 @@ def train_lossless(
     corpus: WordCorpus,
     size: int,
     settings: TrainingSettings,
-    frame: HubFrame,
+    frame: ByteFrame,
     name: str,
 ) -> InitialVocabulary:
     """Train byte-level BPE on a corpus.
@@ -104,9 +103,10 @@ def train_lossless(
     """
     longest = settings.max_piece_length
     trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
-    frame = frame.with_tokens(tokens_by_id(trained))
-    model = json.loads(trained.to_str())["model"]
-    return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
+    pieces = [BYTES.piece(token) for token in tokens_by_id(trained)]
+    merges = json.loads(trained.to_str())["model"]["merges"]
+    pairs = [(BYTES.piece(left), BYTES.piece(right)) for left, right in merges]
+    return InitialVocabulary(pieces, pairs, frame)
 
 
 def read_initial(
@@ -116,11 +116,10 @@ def read_initial(
 
     Args:
         source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of
-            words), a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this
-            library, a Hugging Face folder or `tokenizer.json`, a tokenizer of `transformers` or of
-            `tokenizers`. A folder of this library keeps its normalisation and special tokens, and
-            has merges if a `sentencepiece.model` of the same pieces is in it. A `.model` keeps its
-            normalisation and special tokens, Hugging Face's keep all but their model.
+            words), a sentencepiece `.model`, a folder with a `pieces.txt`, or a folder of this
+            library. Such a folder keeps its normalisation and special tokens, and has merges if a
+            `sentencepiece.model` of the same pieces is in it. A `.model` keeps its normalisation
+            and special tokens.
         words: those of `WordSettings` that the user sets, where the source leaves them open.
         specials: those of the source, or BERT's, if left out.
 
@@ -131,19 +130,30 @@ def read_initial(
         UserError: it is none of these, or brings itself what is set.
     """
     if not isinstance(source, str | os.PathLike):
-        read = _read_list if isinstance(source, Sequence) else _read_hub
-        return read(source, words, specials)
+        if not isinstance(source, Sequence):
+            raise _finished(source)
+        return _read_list(source, words, specials)
     path = Path(source)
     if not path.exists():
         raise UserError(
             f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
-            "of pieces, a sentencepiece .model, a tokenizer.json or a folder with a pieces.txt; "
+            "of pieces, a sentencepiece .model or a folder with a pieces.txt; "
             + missing_advice(path)
         )
     if path.is_dir():
         return _read_folder(path, words, specials)
-    read = {"hub": _read_hub, "model": _read_model, "list": _read_list}[kind_of(path)]
+    if kind_of(path) == "hub":
+        raise _finished(path)
+    read = _read_model if kind_of(path) == "model" else _read_list
     return read(path, words, specials)
+
+
+def _finished(source: Any) -> UserError:
+    """Return the error for a tokenizer that is finished, and has more than pieces."""
+    return UserError(
+        f"initial: {name_of(source)} is not a list of pieces or a sentencepiece .model; "
+        "sagevocab.prune takes entries away from finished tokenizers"
+    )
 
 
 def _refuse(words: Mapping[str, Any], names: Sequence[str], source: Any) -> None:
@@ -161,40 +171,23 @@ def _read_list(
     return InitialVocabulary(pieces, None, WordFrame(WordSettings(**words), specials or BERT))
 
 
-def _read_hub(
-    source: Any, words: Mapping[str, Any], specials: SpecialTokens | None
-) -> InitialVocabulary:
-    if specials is not None:
-        raise UserError(
-            f"special_tokens: {name_of(source)} brings its own; leave special_tokens out"
-        )
-    tokenizer, configuration = hub_parts(source, "initial")
-    key = f"initial: {name_of(source)}"
-    cut_at = words.get("max_word_chars", MAX_WORD_CHARS)
-    frame, merges = read_hub(tokenizer, configuration, key, cut_at)
-    # Words whose parts have a prefix are not cut.
-    own = ("normalization", *["max_word_chars"] * bool(frame.notation.prefix))
-    _refuse(words, own, source)
-    return InitialVocabulary(frame.pieces, merges, frame)
-
-
 def _read_folder(
     folder: Path, words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
-    """Read a folder: of this library, with a list of pieces, or of Hugging Face."""
+    """Read a folder: of this library, or with a list of pieces."""
     if is_own_folder(folder):
         description = read_description(folder)
         if description["normalization"] is None:
-            return _read_hub(folder, words, specials)
+            raise _finished(folder)
         _refuse(words, ("normalization", "max_word_chars"), folder)
         words = {name: description[name] for name in ("normalization", "max_word_chars")}
         specials = specials or read_special_tokens(folder)
     elif not (folder / "pieces.txt").exists():
         if holds_hub_tokenizer(folder):
-            return _read_hub(folder, words, specials)
+            raise _finished(folder)
         raise UserError(
-            f"initial: {folder} holds no pieces.txt and no tokenizer.json; give a folder with one, "
-            "a list of pieces or a sentencepiece .model"
+            f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or a "
+            "sentencepiece .model"
         )
     listed = _read_list(folder / "pieces.txt", words, specials)
     if (folder / "sentencepiece.model").exists():

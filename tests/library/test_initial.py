@@ -1,0 +1,97 @@
+"""Vocabularies to prune that one already has: lists, sentencepiece models, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sentencepiece
+from tokenizers import Tokenizer, models
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
+
+import sagevocab
+from sagevocab.errors import UserError
+from sagevocab.initial.vocabulary import read_initial
+from scripts_text import lines_in
+
+LINES = lines_in("czech", 200) + lines_in("greek", 60)
+
+
+def test_a_list_in_python() -> None:
+    initial = read_initial(["▁a", "b", "ab"])
+    assert initial.pieces == ["▁a", "b", "ab", "a", "▁"]
+
+
+def finished() -> Tokenizer:
+    return Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+
+
+def in_a_folder(folder: Path) -> Path:
+    PreTrainedTokenizerFast(tokenizer_object=finished()).save_pretrained(folder)
+    return folder
+
+
+def lossless(folder: Path) -> Path:
+    settings = {"word2vec": {"epochs": 1, "dimension": 8}, "progress": False}
+    sagevocab.train(LINES, 300, lossless=True, output=folder, **settings)
+    return folder
+
+
+FINISHED: dict[str, Callable[[Path], Any]] = {
+    "tokenizers": lambda _: finished(),
+    "transformers": lambda _: PreTrainedTokenizerFast(tokenizer_object=finished()),
+    "a folder": in_a_folder,
+    "a file": lambda folder: in_a_folder(folder) / "tokenizer.json",
+    "a lossless folder": lossless,
+}
+
+
+@pytest.mark.parametrize("kind", FINISHED)
+def test_finished_tokenizers_are_refused_and_prune_is_named(kind: str, tmp_path: Path) -> None:
+    source = FINISHED[kind](tmp_path / "one")
+    with pytest.raises(UserError, match=r"^initial: .*sagevocab\.prune"):
+        read_initial(source)
+
+
+def test_settings_that_a_model_brings_itself_are_refused(spm: Path) -> None:
+    with pytest.raises(UserError, match=r"^vocabulary\.normalization: .*leave it out"):
+        sagevocab.train(LINES, 1, initial=spm, vocabulary={"normalization": "nfkc"})
+
+
+# --- sentencepiece's own
+
+
+@pytest.fixture(scope="module")
+def spm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with symbols of its own and another rule than the library's."""
+    path = tmp_path_factory.mktemp("spm") / "own.model"
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES),
+            model_writer=file,
+            **{"model_type": "bpe", "vocab_size": 300, "minloglevel": 2, "pad_id": 3},
+            control_symbols=["<ctl>"],
+            normalization_rule_name="nfkc",
+        )
+    return path
+
+
+def test_a_sentencepiece_model_keeps_its_special_tokens_and_its_rule(spm: Path, tmp_path) -> None:
+    own = ["<unk>", "<s>", "</s>", "<pad>", "<ctl>"]
+    settings = {"word2vec": {"epochs": 1, "dimension": 8}, "progress": False}
+    # The preset that segments by merges, none of which may make a symbol.
+    pruned = sagevocab.train(LINES, 280, initial=spm, preset="released", **settings)
+    assert pruned.record["words"]["normalization"] == "nfkc"
+    assert "nmt_nfkc" not in json.dumps(pruned.record)
+    assert pruned.frame.special_tokens == own
+    assert not set(own) & set(pruned.initial)
+    tokenizer = AutoTokenizer.from_pretrained(pruned.save(tmp_path / "out"))
+    assert tokenizer.convert_ids_to_tokens(list(range(5))) == own
+    assert (tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token) == (
+        *("<unk>", "<pad>", "</s>"),
+    )
+    chosen = sagevocab.train(LINES, 280, initial=spm, special_tokens="gpt", **settings)
+    assert chosen.frame.special_tokens == ["<|endoftext|>", "[UNK]"]
