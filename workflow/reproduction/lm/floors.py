@@ -5,11 +5,10 @@ nothing about a vocabulary. Each floor predicts the same held-out words as the m
 and is estimated from the training text, of which every word is encoded by itself, too:
 
 - `unigram`: how often a piece occurs;
-- `placed`: how often it occurs at this place of a word of so many pieces;
-- `bigram`: the same, after the piece before it, which may be of the word before.
+- `placed`: how often it occurs at this place of a word of so many pieces, smoothed by the unigrams.
 
-Each is smoothed by the one above it, the unigrams by one more of every piece: nothing has
-probability 0. The first two know no other word: they are free of context.
+The unigrams are smoothed by one more of every piece: nothing has probability 0. Neither knows any
+other word.
 
 Model and floors are given how many pieces a word is, which says more where a vocabulary splits
 words more finely. So the code of that number is measured as well. Added to either, it makes a code
@@ -18,7 +17,7 @@ of the whole word, comparable between vocabularies.
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -33,12 +32,8 @@ from sagevocab.corpus.text import read_lines
 if TYPE_CHECKING:  # it loads transformers, which tables and figures do without
     from reproduction.lm.tokenizer import TextEncoder
 
-FLOORS = ("unigram", "placed", "bigram")
-# Those that see no other word; the second knows more.
-CONTEXT_FREE = FLOORS[:2]
-
+FLOORS = ("unigram", "placed")
 _ENCODED_AT_ONCE = 1 << 16
-_LINE = -1  # where a line begins
 _PLACE = ["pieces", "place"]
 
 
@@ -52,8 +47,8 @@ def measure_floors(train: str | Path, shards: str | Path, encoder: TextEncoder) 
 
     Returns:
         One row a held-out line, as in heldout.parquet: line, words, characters; count_nats (-log p
-        of the numbers of pieces, summed over the words) and, given these numbers, unigram_nats,
-        placed_nats and bigram_nats (of the pieces).
+        of the numbers of pieces, summed over the words) and, given these numbers, unigram_nats and
+        placed_nats (of the pieces).
 
     Raises:
         UserError: a file is missing, damaged or was made with another tokenizer.
@@ -67,51 +62,29 @@ def measure_floors(train: str | Path, shards: str | Path, encoder: TextEncoder) 
     return held.by_line(count_nats=count_nats, **by_word)
 
 
-# --- pieces with the number of pieces of their word, their place in it and the piece before
+# --- pieces with the number of pieces of their word, and the place in it
 
 
 def _training_pieces(lines: Iterable[str], encoder: TextEncoder) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the pieces of the training text, and its words by their number of pieces.
 
-    The frame has pieces, place, previous, piece and times, how often that occurs. The other is
+    The frame has pieces, place, piece and times, how often that occurs. The other is
     int64[most + 1]. Of both, words that would not be asked are left out.
     """
-    names, text = _numbered_words(lines)
+    counts = Counter(word for line in lines for word in line.split())
+    names, times = list(counts), np.fromiter(counts.values(), np.int64, len(counts))
     parts = (names[at : at + _ENCODED_AT_ONCE] for at in range(0, len(names), _ENCODED_AT_ONCE))
     ids = [pieces for part in parts for pieces in encoder.encode(part)]
     lengths = np.array(list(map(len, ids)), dtype=np.int64)
-    times = np.bincount(text[text != _LINE], minlength=len(ids))
 
     frame = pd.DataFrame({"piece": np.fromiter(chain.from_iterable(ids), dtype=np.int64)})
     frame["word"] = np.repeat(np.arange(len(ids)), lengths)
     frame["place"], frame["pieces"] = frame.groupby("word").cumcount(), lengths[frame["word"]]
-    frame["previous"], frame["times"] = frame["piece"].shift(fill_value=0), times[frame["word"]]
-    is_first = frame["place"] == 0
-    first = frame[is_first].drop(columns=["previous", "times"])
-    first = first.merge(_words_before(ids, text, encoder), on="word")
+    frame["times"] = times[frame["word"]]
 
     usable = np.array([bool(pieces) and encoder.unk not in pieces for pieces in ids], dtype=bool)
-    seen = pd.concat([frame[~is_first], first])
-    return seen[usable[seen["word"]]], np.bincount(lengths[usable], times[usable]).astype(np.int64)
-
-
-def _words_before(ids: list[list[int]], text: np.ndarray, encoder: TextEncoder) -> pd.DataFrame:
-    """Return how often a word follows a piece: word, previous, times; ids: of each word."""
-    # A word of no piece is as good as unknown to the word after it. The last entry is for _LINE.
-    last = np.array([*(pieces[-1] if pieces else encoder.unk for pieces in ids), encoder.cls])
-    at = np.flatnonzero(text != _LINE)
-    pairs = pd.DataFrame({"word": text[at], "previous": last[text[at - 1]]})
-    return pairs.groupby(["word", "previous"]).size().reset_index(name="times")
-
-
-def _numbered_words(lines: Iterable[str]) -> tuple[list[str], np.ndarray]:
-    """Return the distinct words, and the text as their numbers, int64, each line after a _LINE."""
-    numbers: dict[str, int] = {}
-    text = array("i")
-    for line in lines:
-        text.append(_LINE)
-        text.extend([numbers.setdefault(word, len(numbers)) for word in line.split()])
-    return list(numbers), np.array(text, dtype=np.int64)
+    of_words = np.bincount(lengths[usable], times[usable]).astype(np.int64)
+    return frame[usable[frame["word"]]], of_words
 
 
 # --- probabilities
@@ -134,8 +107,7 @@ def _negative_logs(
     times = seen.groupby("piece")["times"].sum().reindex(asked["piece"], fill_value=0)
     unigram = (times.to_numpy() + 1) / (seen["times"].sum() + ordinary)
     placed = _interpolated(seen, asked, _PLACE, unigram)
-    bigram = _interpolated(seen, asked, [*_PLACE, "previous"], placed)
-    return {name: -np.log(p) for name, p in zip(FLOORS, (unigram, placed, bigram), strict=True)}
+    return {name: -np.log(p) for name, p in zip(FLOORS, (unigram, placed), strict=True)}
 
 
 def _interpolated(

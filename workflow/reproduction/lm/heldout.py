@@ -70,7 +70,7 @@ class HeldoutWords:
         """Return the pieces of the words asked, one row each.
 
         Columns: row and pieces, of its word; word (0, 1, ...); place in the word, position in the
-        row (both from 0); piece, its id; previous, the id before it.
+        row (both from 0); piece, its id.
         """
         words = self.words[["row", "start", "pieces"]].rename_axis("word").reset_index()
         frame = words.loc[words.index.repeat(words["pieces"])].reset_index(drop=True)
@@ -79,7 +79,7 @@ class HeldoutWords:
         ids = np.concatenate([*self.rows, np.zeros(0, dtype=np.int64)])
         begins = np.cumsum([0, *map(len, self.rows)])
         at = begins[frame["row"]] + frame["position"]
-        return frame.assign(piece=ids[at], previous=ids[at - 1])
+        return frame.assign(piece=ids[at])
 
     def by_word(self, of_pieces: ArrayLike, pieces: pd.DataFrame) -> np.ndarray:
         """Return the sums of a value of every piece of `pieces`: float64[words]."""

@@ -28,7 +28,7 @@ from reproduction.analysis.stats import (
     estimate,
     percentile_p_value,
 )
-from reproduction.lm.floors import CONTEXT_FREE
+from reproduction.lm.floors import FLOORS
 from reproduction.paper.formats import Files
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
@@ -47,7 +47,7 @@ class Curve:
         lines: int64[lines], numbers of the held-out lines.
         words, characters: float64[lines], how many the model predicted.
         nats: float64[validations, lines], -log p of the words and of the numbers of their pieces.
-        floors: name in `CONTEXT_FREE` -> float64[lines], the nats that tables need which see no
+        floors: name in `FLOORS` -> float64[lines], the nats that tables need which see no
             other word.
     """
 
@@ -134,15 +134,14 @@ def read_curve(path: Files, floors: Files) -> Curve:
         characters=characters[:1].sum(axis=0),
         nats=nats + by_line["count_nats"].to_numpy(),
         floors={
-            name: (by_line[f"{name}_nats"] + by_line["count_nats"]).to_numpy()
-            for name in CONTEXT_FREE
+            name: (by_line[f"{name}_nats"] + by_line["count_nats"]).to_numpy() for name in FLOORS
         },
     )
 
 
 def _read_floors(path: Files, predicted: pd.DataFrame) -> pd.DataFrame:
     """Read the floors of the lines, words and characters that a model predicted."""
-    names = [f"{name}_nats" for name in ("count", *CONTEXT_FREE)]
+    names = [f"{name}_nats" for name in ("count", *FLOORS)]
     found = read_parquet(path, [*_PREDICTED, *names]).sort_values("line")
     if not np.array_equal(found[_PREDICTED], predicted):
         raise UserError(
