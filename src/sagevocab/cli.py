@@ -151,8 +151,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sizes(text: str) -> list[int]:
-    """Read whole numbers with commas between, in ascending order."""
-    return sorted({int(part) for part in text.split(",")})
+    """Read whole numbers with commas between, in ascending order.
+
+    Raises:
+        argparse.ArgumentTypeError: one is none.
+    """
+    try:
+        return sorted({int(part) for part in text.split(",")})
+    except ValueError:
+        reason = f"{text!r} is not whole numbers with commas between, as in 8000,12000"
+        raise argparse.ArgumentTypeError(reason) from None
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:

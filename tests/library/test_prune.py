@@ -208,6 +208,12 @@ FILES_OF_BPE = ("vocab.json", "merges.txt")
         ({"vocab_size": 700.0}, "vocab_size: 700.0"),
         ({"vocab_size": 700, "by": "loss"}, "by: 'loss'"),
         ({"vocab_size": 700, "keep": ["not a piece"]}, "keep: 'not a piece'"),
+        ({"vocab_size": 700, "keep": [5]}, "keep: 5"),
+        ({"vocab_size": 700, "keep": 5}, "keep: 5"),
+        ({"vocab_size": 700, "scores": [1]}, "scores: list"),
+        ({"vocab_size": 700, "scores": {5: 1.0}}, "scores: 5"),
+        ({"vocab_size": 700, "scores": {"a": float("nan")}}, "scores: 'a'"),
+        ({"vocab_size": 700, "scores": {"a": "x"}}, "scores: 'a'"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused_in_one_line(arguments: dict, says: str) -> None:
@@ -217,11 +223,26 @@ def test_what_cannot_be_pruned_is_refused_in_one_line(arguments: dict, says: str
     assert "\n" not in str(error.value)
 
 
-def test_word_level_models_and_prefixed_bpe_are_refused() -> None:
+def test_what_the_tokenizer_itself_cannot_encode_is_one_line() -> None:
+    model = models.Unigram([("a", -1.0), ("b", -2.0), ("ab", -1.5)], None, False)
+    with pytest.raises(UserError, match="^texts: "):
+        prune(Tokenizer(model), ["a☃"], 2)
+
+
+def test_unknown_characters_that_vanish_join_their_neighbours() -> None:
+    tokenizer = Tokenizer(models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")]))
+    result = prune(tokenizer, ["a☃b", "ab"], 3)
+    assert result.tokens == (2, 2)
+    assert tokenizer.encode("a☃b").tokens == ["ab"]
+
+
+def test_models_that_cannot_be_pruned_are_refused() -> None:
     vocab = {"a": 0, "##b": 1, "ab": 2}
     prefixed = models.BPE(vocab, [("a", "##b")], continuing_subword_prefix="##")
-    for model in (models.WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>"), prefixed):
-        with pytest.raises(UserError, match="prune"):
+    at_random = models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")], dropout=0.1)
+    words = models.WordLevel({"a": 0, "<unk>": 1}, unk_token="<unk>")
+    for model in (words, prefixed, at_random):
+        with pytest.raises(UserError, match="^tokenizer: "):
             prune(Tokenizer(model), TEXT, 1)
 
 

@@ -140,12 +140,62 @@ def refused(tmp_path: Path, change: dict, size: int = 900) -> str:
         ({"quantization_config": {}}, "is quantized"),
         ({"vocab_size_per_layer_input": 100}, "vocab_size_per_layer_input"),
         ({"vocab_size": 5}, "has 5 rows"),
-        ({"vocab_size": 2000}, "no tensor with 2000 rows"),
+        ({"vocab_size": 1200}, "no tensor with 1200 rows"),
+        ({"vocab_size": 30_000}, "has 30000 rows, and the tokenizer had 1100 entries"),
         ({"bos_token_id": 10**6}, "bos_token_id is 1000000"),
+        ({"text_config": {"image_token_index": 10**6}}, "image_token_index is 1000000"),
+        ({"lang_to_id": {"en": 7}}, "lang_to_id may hold ids"),
     ],
 )
 def test_what_is_not_known_is_refused(change: dict, says: str, tmp_path: Path) -> None:
     assert says in refused(tmp_path, change)
+
+
+def test_ids_in_configurations_are_new_and_places_are_not(tmp_path: Path) -> None:
+    saved(tmp_path / "before", "llama")
+    file = tmp_path / "before/config.json"
+    kept = {"forced_decoder_ids": [[1, 700], [2, 701]], "suppress_tokens": [700, -1]}
+    nested = {"vision": {"image_token_index": 701}, "bad_words_ids": [[700], [701, 2]]}
+    file.write_text(json.dumps(json.loads(file.read_text()) | kept | nested))
+    tokenizer = KINDS["byte fallback"]()
+    keep = [tokenizer.id_to_token(number) for number in (700, 701)]
+    result = prune(tokenizer, LINES[:200], 900, keep=keep, output=tmp_path / "tokenizer")
+    prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
+    config = json.loads((tmp_path / "after/config.json").read_text())
+    first, second = np.searchsorted(result.old_ids, [700, 701]).tolist()
+    assert config["forced_decoder_ids"] == [[1, first], [2, second]]
+    assert config["suppress_tokens"] == [first, -1]
+    assert config["vision"] == {"image_token_index": second}
+    assert config["bad_words_ids"] == [[first], [second, 2]]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "before/config.json").write_text("{"),
+        lambda folder: (folder / "tokenizer/old_ids.npy").write_bytes(b"x"),
+        lambda folder: cut(next((folder / "before").glob("*.safetensors"))),
+    ],
+)
+def test_damaged_files_are_one_line(change, tmp_path: Path) -> None:
+    saved(tmp_path / "before", "llama")
+    prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
+    change(tmp_path)
+    with pytest.raises(UserError):
+        prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-100])
+
+
+def test_what_is_no_path_or_number_is_refused(tmp_path: Path) -> None:
+    result = prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
+    with pytest.raises(UserError, match="^tokenizer: PrunedTokenizer is not a path"):
+        prune_model(tmp_path, result, tmp_path / "after")
+    for wrong in (0, -8, True, "8", None, 2.5):
+        with pytest.raises(UserError, match="^pad_to_multiple_of"):
+            prune_model(tmp_path, tmp_path, tmp_path / "after", pad_to_multiple_of=wrong)
 
 
 def test_a_dimension_that_may_be_the_vocabulary_is_refused(tmp_path: Path) -> None:

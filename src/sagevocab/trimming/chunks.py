@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from sagevocab.errors import UserError
 from sagevocab.trimming.models import Model
 
 Spec = Mapping[str, Any]
@@ -79,7 +80,12 @@ class Chunks:
 
 
 def _encoded(tokenizer: Tokenizer, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    try:
+        encodings = tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    except Exception as error:  # of a Unigram model without an unknown token
+        raise UserError(
+            f"texts: the tokenizer itself cannot encode them ({error}); give other text"
+        ) from error
     ids = [encoding.ids for encoding in encodings]
     stops = np.cumsum(np.fromiter(map(len, ids), np.int64, len(ids)))
     return np.fromiter((number for one in ids for number in one), np.int64), stops
@@ -108,8 +114,15 @@ def _cutter(model: Spec) -> Callable[[str], Iterable[str]]:
     joined = {first + second for piece in pieces for first, second in pairwise(piece)}
     known = {piece for piece in pieces if len(piece) == 1}
 
+    # Where nothing stands for unknown characters, they vanish, and what is around them meets.
+    vanish = (
+        model["type"] == "BPE" and not model.get("unk_token") and not model.get("byte_fallback")
+    )
+
     def cut(word: str) -> Iterator[str]:
         start = 0
+        if vanish:
+            word = "".join(letter for letter in word if letter in known)
         for at, (first, second) in enumerate(pairwise(word), start=1):
             # Unknown characters side by side may be one token.
             if first + second not in joined and (first in known or second in known):

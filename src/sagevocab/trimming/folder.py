@@ -22,6 +22,7 @@ from sagevocab.pieces import tokens_by_id
 log = logging.getLogger(__name__)
 
 OLD_IDS = "old_ids.npy"
+ENTRIES_BEFORE = "entries_before_pruning"  # of tokenizer_config.json
 _TEMPLATES = "additional_chat_templates"
 # Files that a tokenizer may have beside its tokenizer.json.
 _KNOWN = (
@@ -52,6 +53,7 @@ def write_folder(
     output: Path,
     tokenizer: Tokenizer,
     old_ids: np.ndarray,
+    before: int,
     files: Mapping[str, bytes],
     *,
     force: bool,
@@ -60,6 +62,7 @@ def write_folder(
 
     Args:
         output: a new folder. tokenizer: the pruned one. old_ids: by new id.
+        before: how many entries the tokenizer had.
         files: what stood beside the tokenizer.json before.
         force: replace a tokenizer that is there.
 
@@ -70,13 +73,13 @@ def write_folder(
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         tokenizer.save(str(folder / "tokenizer.json"))
         np.save(folder / OLD_IDS, old_ids)
-        for name, content in _made(tokenizer, old_ids, files).items():
+        for name, content in _made(tokenizer, old_ids, before, files).items():
             (folder / name).parent.mkdir(exist_ok=True)
             (folder / name).write_bytes(content)
 
 
 def _made(
-    tokenizer: Tokenizer, old_ids: np.ndarray, files: Mapping[str, bytes]
+    tokenizer: Tokenizer, old_ids: np.ndarray, before: int, files: Mapping[str, bytes]
 ) -> dict[str, bytes]:
     """Return the files beside the tokenizer.json, by name."""
     spec = json.loads(tokenizer.to_str())
@@ -86,7 +89,7 @@ def _made(
     made = {}
     for name, content in files.items():
         if name == "tokenizer_config.json":
-            config = json.loads(content)
+            config = {**json.loads(content), ENTRIES_BEFORE: before}
             if decoder := config.get("added_tokens_decoder"):
                 config["added_tokens_decoder"] = {
                     str(new_id[int(number)]): token for number, token in decoder.items()
@@ -109,9 +112,8 @@ def _made(
             made[name] = content
     if "tokenizer_config.json" not in made:
         roles = roles_of(token["content"] for token in spec["added_tokens"])
-        made["tokenizer_config.json"] = _json(
-            {"tokenizer_class": "PreTrainedTokenizerFast", **roles}
-        )
+        config = {"tokenizer_class": "PreTrainedTokenizerFast", **roles, ENTRIES_BEFORE: before}
+        made["tokenizer_config.json"] = _json(config)
     return made
 
 

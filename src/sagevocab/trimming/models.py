@@ -69,10 +69,14 @@ def model_of(spec: Spec, protected: Iterable[str], name: str) -> Model:
         UserError: models of its kind cannot be pruned exactly.
     """
     kind = spec["model"].get("type")
-    if kind == "BPE" and spec["model"].get("continuing_subword_prefix"):
-        raise UserError(f"{name}: BPE with a prefix of continuing pieces cannot be pruned exactly")
     if kind not in _KINDS:
         raise UserError(f"{name}: a {kind} model cannot be pruned; give BPE, Unigram or WordPiece")
+    if kind == "BPE" and spec["model"].get("continuing_subword_prefix"):
+        raise UserError(
+            f"{name}: a BPE that marks the inside of words cannot be pruned; give another"
+        )
+    if kind == "BPE" and spec["model"].get("dropout"):
+        raise UserError(f"{name}: cuts at random (dropout); set model.dropout to None")
     return _KINDS[kind](spec["model"], protected)
 
 

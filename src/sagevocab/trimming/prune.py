@@ -8,10 +8,11 @@ was, so that the rows of a model can be taken along.
 from __future__ import annotations
 
 import json
-import logging
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +21,13 @@ from tokenizers import Tokenizer
 
 from sagevocab.corpus.lines import Texts, lines_of
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import kind_of, name_of, path_of
+from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
 from sagevocab.huggingface.pretrained import hub_parts
 from sagevocab.trimming.choice import BY, check_by, order_of_pruning
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.folder import files_beside, write_folder
 from sagevocab.trimming.models import BYTES, Model, model_of
-
-log = logging.getLogger(__name__)
 
 Spec = dict[str, Any]
 
@@ -38,7 +37,7 @@ class PrunedTokenizer:
     """A tokenizer with fewer entries.
 
     tokenizer: the reduced one. old_ids: int64[entries], by new id. pruned: the pieces that went, in
-    their order. tokens: how many the text had before, and has now.
+    their order. tokens: how many the text had before, and has now, added tokens aside.
     """
 
     tokenizer: Tokenizer
@@ -56,7 +55,14 @@ class PrunedTokenizer:
         Raises:
             UserError: the folder cannot be written, or holds something.
         """
-        write_folder(Path(output), self.tokenizer, self.old_ids, self._files, force=force)
+        write_folder(
+            Path(output),
+            self.tokenizer,
+            self.old_ids,
+            len(self.old_ids) + len(self.pruned),
+            self._files,
+            force=force,
+        )
 
 
 def prune(
@@ -96,17 +102,23 @@ def prune(
         check_output(output, force)
     source = path_of(tokenizer)
     name = name_of(tokenizer)
-    if source is not None and kind_of(Path(source)) != "hub":
-        raise UserError(
-            f"tokenizer: {source} is not a tokenizer.json or a folder with one; sagevocab export "
-            "makes one of a .model"
-        )
+    if source is not None:
+        require_tokenizer(Path(source))
+        if kind_of(Path(source)) != "hub":
+            raise UserError(
+                f"tokenizer: {source} is not a tokenizer.json or a folder with one; load it with "
+                "AutoTokenizer of transformers and save it"
+            )
     whole, _ = hub_parts(Path(source) if source is not None else tokenizer, "tokenizer")
     spec = json.loads(whole.to_str())
-    model = model_of(spec, _protected(whole, spec, keep), name)
+    model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
+    _check_scores(scores, whole)
     wanted = whole.get_vocab_size(with_added_tokens=True) - _checked_size(vocab_size)
     if wanted < 0:
-        raise UserError(f"vocab_size: {name} has {wanted + vocab_size} entries; give fewer")
+        raise UserError(
+            f"vocab_size: {vocab_size} is more than the {wanted + vocab_size} entries of {name}; "
+            "give fewer"
+        )
     chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
     if not (before := chunks.total):
         raise UserError("texts: hold no text; give what the tokenizer is for")
@@ -127,9 +139,24 @@ def prune(
 
 
 def _checked_size(vocab_size: Any) -> int:
-    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size < 1:
+    if isinstance(vocab_size, bool) or not isinstance(vocab_size, Integral) or vocab_size < 1:
         raise UserError(f"vocab_size: {vocab_size!r} is not a number of entries")
-    return vocab_size
+    return int(vocab_size)
+
+
+def _check_scores(scores: Any, tokenizer: Tokenizer) -> None:
+    """Refuse scores that are not finite numbers by piece."""
+    if scores is None:
+        return
+    if not isinstance(scores, Mapping):
+        raise UserError(f"scores: {type(scores).__name__} is not a mapping from pieces to numbers")
+    for piece, score in scores.items():
+        if not isinstance(piece, str) or tokenizer.token_to_id(piece) is None:
+            raise UserError(
+                f"scores: {piece!r} is not in the vocabulary; write it as the file does"
+            )
+        if isinstance(score, str) or not isinstance(score, Real) or not math.isfinite(score):
+            raise UserError(f"scores: {piece!r} has {score!r}, which is not a finite number")
 
 
 def _protected(tokenizer: Tokenizer, spec: Spec, keep: Iterable[str]) -> set[str]:
@@ -138,9 +165,11 @@ def _protected(tokenizer: Tokenizer, spec: Spec, keep: Iterable[str]) -> set[str
     Raises:
         UserError: a piece of `keep` is not in the vocabulary.
     """
-    keep = [keep] if isinstance(keep, str) else list(keep)
+    if isinstance(keep, str) or not isinstance(keep, Iterable):
+        raise UserError(f"keep: {keep!r} is not a list of pieces; give one")
+    keep = list(keep)
     for piece in keep:
-        if tokenizer.token_to_id(piece) is None:
+        if not isinstance(piece, str) or tokenizer.token_to_id(piece) is None:
             raise UserError(f"keep: {piece!r} is not in the vocabulary; write it as the file does")
     around: list[str] = []
 

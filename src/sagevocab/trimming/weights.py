@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,17 +18,24 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.files import atomic_folder, read_json, write_json
+from sagevocab.files import atomic_folder, write_json
 from sagevocab.huggingface.export import check_output, disk_errors
-from sagevocab.trimming.folder import OLD_IDS
+from sagevocab.trimming.folder import ENTRIES_BEFORE, OLD_IDS
 
 # Parts of names of tensors that have a row for each token.
 _OF_VOCABULARY = re.compile(
-    r"(^|\.)(embed_tokens|wte|word_embeddings|embed_in|embed_out|tok_embeddings|shared|lm_head"
-    r"|output|final_logits_bias|cls\.predictions|predictions|vocab_projector|lm_loss"
-    r"|generator_lm_head)(\.|$)"
+    r"(^|\.)(embed_tokens|wte|word_embeddings?|embed_in|embed_out|tok_embeddings|token_embedding"
+    r"|shared|lm_head|output|final_logits_bias|cls\.predictions|predictions|vocab_projector|lm_loss"
+    r"|generator_lm_head|pred_layer\.proj)(\.|$)|(^|\.)embeddings\.weight$|^decoder\.(weight|bias)$"
 )
-_ID = re.compile(r"_token_ids?$|suppress_tokens$|^bad_words_ids$|^forced_decoder_ids$")
+_OF_POSITIONS = re.compile(r"position|(^|\.)wpe\.")
+# Keys of configurations that hold ids of tokens, and those that look as if they did.
+_ID = re.compile(
+    r"(^|_)token_(ids?|index)$|^(bos|eos|pad|unk|mask|sep|cls)_(id|index)$|suppress_tokens$"
+    r"|^(bad|force)_words_ids$"
+)
+_LIKE_AN_ID = re.compile(r"_(ids?|index|to_id)$|^sequence_bias$")
+_SAME_SIZE = ("vocab_size", "decoder_vocab_size")
 _BLOCK_BYTES = 1 << 24
 _INDEX = "model.safetensors.index.json"
 _CONFIGURATIONS = ("config.json", "generation_config.json")
@@ -54,20 +62,23 @@ def prune_model(
     Raises:
         UserError: the model is of a form that is not known, or of another tokenizer.
     """
+    _check_arguments(model, tokenizer, output, pad_to_multiple_of)
     source, pruned, output = Path(model), Path(tokenizer), Path(output)
     check_output(output, force)
-    if not (pruned / OLD_IDS).exists():
-        raise UserError(f"tokenizer: {pruned} has no {OLD_IDS}; give a folder that prune wrote")
-    old_ids = np.load(pruned / OLD_IDS)
+    old_ids, entries = _old_ids(pruned)
     size = len(old_ids) + -len(old_ids) % pad_to_multiple_of
     files = sorted(source.glob("*.safetensors"))
     if not files or not (source / "config.json").exists():
-        raise UserError(f"model: {source} has no config.json with safetensors files; save it so")
-    rows = _rows_of(read_json(source / "config.json"), source)
-    if old_ids.max() >= rows:
         raise UserError(
-            f"model: {source} has {rows} rows, and the tokenizer had the id {old_ids.max()}; give "
-            "the model of this tokenizer"
+            f"model: {source} is no folder with a config.json and safetensors files; download the "
+            "model or save it so"
+        )
+    rows = _rows_of(_configuration(source / "config.json"), source)
+    # Rows without an id fill a model up: some hundreds.
+    if not entries <= rows <= 1.1 * entries + 1024:
+        raise UserError(
+            f"model: {source} has {rows} rows, and the tokenizer had {entries} entries; give the "
+            "model of this tokenizer"
         )
     vocabulary = _Vocabulary(rows, old_ids, size)
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
@@ -76,7 +87,7 @@ def prune_model(
                 (folder / file.name).write_bytes(file.read_bytes())
         for name in _CONFIGURATIONS:
             if (source / name).exists():
-                changed = vocabulary.configured(read_json(source / name), source / name)
+                changed = vocabulary.configured(_configuration(source / name), source / name)
                 write_json(folder / name, changed)
         plans = {file: _plan(file, vocabulary) for file in files}
         if not any(tensor.axis is not None for plan in plans.values() for tensor in plan):
@@ -84,9 +95,39 @@ def prune_model(
         for file, plan in plans.items():
             _write(file, folder / file.name, plan, vocabulary)
         if (source / _INDEX).exists():
-            index = read_json(source / _INDEX)
+            index = _configuration(source / _INDEX)
             total = sum(tensor.size for plan in plans.values() for tensor in plan)
             write_json(folder / _INDEX, {**index, "metadata": {"total_size": total}})
+
+
+def _check_arguments(model: Any, tokenizer: Any, output: Any, pad_to_multiple_of: Any) -> None:
+    for name, value in {"model": model, "tokenizer": tokenizer, "output": output}.items():
+        if not isinstance(value, str | os.PathLike):
+            raise UserError(f"{name}: {type(value).__name__} is not a path; give a saved folder")
+    if type(pad_to_multiple_of) is not int or pad_to_multiple_of < 1:
+        raise UserError(f"pad_to_multiple_of: {pad_to_multiple_of!r} is not a whole number from 1")
+
+
+def _old_ids(folder: Path) -> tuple[np.ndarray, int]:
+    """Return the old id of each entry of a pruned tokenizer, and how many entries it had.
+
+    Raises:
+        UserError: `prune` did not write the folder, or it is damaged.
+    """
+    if not (folder / OLD_IDS).exists():
+        raise UserError(f"tokenizer: {folder} has no {OLD_IDS}; give a folder that prune wrote")
+    try:
+        old_ids = np.load(folder / OLD_IDS, allow_pickle=False)
+        return old_ids, int(_configuration(folder / "tokenizer_config.json")[ENTRIES_BEFORE])
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise UserError(f"tokenizer: {folder} is damaged; prune again") from error
+
+
+def _configuration(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise UserError(f"{file}: is not JSON ({error}); copy it again") from error
 
 
 def _rows_of(config: Mapping[str, Any], source: Path) -> int:
@@ -98,7 +139,8 @@ def _rows_of(config: Mapping[str, Any], source: Path) -> int:
     if "quantization_config" in config:
         raise UserError(f"model: {source} is quantized; prune the model before it is")
     sizes = dict(_sizes(config))
-    if set(sizes) != {"vocab_size"} or len(found := sizes["vocab_size"]) != 1:
+    found = set().union(*sizes.values())
+    if "vocab_size" not in sizes or not {*sizes} <= {*_SAME_SIZE} or len(found) != 1:
         named = ", ".join(sorted(sizes)) or "no vocab_size"
         raise UserError(f"model: {source}/config.json has {named}; only one vocabulary is known")
     return found.pop()
@@ -141,19 +183,22 @@ class _Vocabulary:
                 )
             return new[value]
 
-        def changed(part: Mapping[str, Any]) -> dict[str, Any]:
-            return {
-                key: self.size
-                if key == "vocab_size"
-                else changed(value)
-                if isinstance(value, dict)
-                else renumbered(value, key)
-                if _ID.search(key)
-                else value
-                for key, value in part.items()
-            }
+        def changed(value: Any, key: str) -> Any:
+            if key in _SAME_SIZE:
+                return self.size
+            if key == "forced_decoder_ids":  # pairs of a place in the output and an id
+                return [[place, renumbered(one, key)] for place, one in value or []] or value
+            if _ID.search(key):
+                return renumbered(value, key)
+            if _LIKE_AN_ID.search(key) and value not in (None, [], {}):
+                raise UserError(
+                    f"{file}: {key} may hold ids of tokens, and how is not known; take it out"
+                )
+            if isinstance(value, dict):
+                return {name: changed(one, str(name)) for name, one in value.items()}
+            return value
 
-        return changed(config)
+        return changed(config, "")
 
 
 @dataclass(frozen=True)
@@ -174,7 +219,16 @@ def _header(file: Path) -> tuple[dict[str, Any], int]:
     """Return the header of a safetensors file, and where its data begin."""
     with file.open("rb") as opened:
         length = int.from_bytes(opened.read(8), "little")
-        return json.loads(opened.read(length)), 8 + length
+        try:
+            header = json.loads(opened.read(length))
+            end = max(
+                (one["data_offsets"][1] for one in header.values() if "shape" in one), default=0
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, MemoryError) as error:
+            raise UserError(f"model: {file} is damaged; copy it again") from error
+    if file.stat().st_size != 8 + length + end:
+        raise UserError(f"model: {file} is cut; copy it again")
+    return header, 8 + length
 
 
 def _plan(file: Path, vocabulary: _Vocabulary) -> list[_Tensor]:
@@ -190,11 +244,13 @@ def _plan(file: Path, vocabulary: _Vocabulary) -> list[_Tensor]:
             continue
         shape, (begin, end) = tuple(said["shape"]), said["data_offsets"]
         axes = [axis for axis, length in enumerate(shape) if length == vocabulary.rows]
+        if _OF_POSITIONS.search(name):
+            axes = []
         is_known = _OF_VOCABULARY.search(name) is not None
         if axes and (not is_known or len(axes) > 1):
             raise UserError(
-                f"model: {file.name} has {name} of shape {list(shape)}, and nothing says whether "
-                f"{vocabulary.rows} is its vocabulary; such models are not known"
+                f"model: {file.name} has {name} of shape {list(shape)}; one side is as long as the "
+                f"vocabulary ({vocabulary.rows}), and a tensor of this name is not known to be its"
             )
         axis = axes[0] if axes else None
         new_shape = tuple(
