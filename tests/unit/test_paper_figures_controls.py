@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from report_samples import frame_of, record
-from reproduction.paper.figures_controls import points_of, read_values
+from reproduction.paper.figures_controls import panels_of, points_of, read_values
 from reproduction.parquet import write_parquet
 
 VOCABULARIES = {"random": "pruned at random", "zero": "SaGe without vectors", "sage": "SaGe"}
@@ -39,6 +39,15 @@ def test_a_control_is_the_mean_of_its_seeds_and_their_range():
     assert (points["random"].value, points["random"].low, points["random"].high) == (1.25, 1.1, 1.4)
     assert (points["sage"].value, points["sage"].low, points["sage"].high) == (1.25, 1.2, 1.3)
     assert [points[name].is_control for name in VOCABULARIES] == [True, True, False]
+
+
+def test_a_panel_has_sage_and_a_control() -> None:
+    assert [*panels_of(CLAIMS, SHOWN, VOCABULARIES, LANGUAGES)] == [
+        ("token_ratio", "en"),
+        ("ratio_lower", "tr"),
+    ]
+    assert not panels_of(CLAIMS[CLAIMS["role"] == "reading"], SHOWN, VOCABULARIES, LANGUAGES)
+    assert not panels_of(CLAIMS[CLAIMS["role"] == "control"], SHOWN, VOCABULARIES, LANGUAGES)
 
 
 def test_values_are_read_from_the_claims_and_those_of_controls_once(tmp_path: Path):

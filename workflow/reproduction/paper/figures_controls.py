@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,6 +73,30 @@ def read_values(claims: str) -> pd.DataFrame:
     return frame.assign(vocabulary=vocabulary)[columns].astype(numbers)
 
 
+def panels_of(
+    claims: pd.DataFrame,
+    shown: Iterable[str],
+    vocabularies: Iterable[str],
+    languages: Iterable[str],
+) -> dict[tuple[str, str], dict[str, Point]]:
+    """Return the points of each statement and language that SaGe and a control have values of.
+
+    The arguments are those of `figure_controls`.
+    """
+    found = claims[claims["vocabulary"].isin(vocabularies)]
+    panels = {
+        (name, language): points_of(rows)
+        for name in shown
+        for language in languages
+        if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
+    }
+    return {
+        key: points
+        for key, points in panels.items()
+        if {point.is_control for point in points.values()} == {True, False}
+    }
+
+
 def figure_controls(
     claims: pd.DataFrame,
     *,
@@ -90,18 +114,7 @@ def figure_controls(
         languages: code -> title.
         files: pdf, png and optionally style.
     """
-    found = claims[claims["vocabulary"].isin(vocabularies)]
-    panels = {
-        (name, language): points_of(rows)
-        for name in shown
-        for language in languages
-        if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
-    }
-    panels = {
-        key: points
-        for key, points in panels.items()
-        if {point.is_control for point in points.values()} == {True, False}
-    }
+    panels = panels_of(claims, shown, vocabularies, languages)
     styles = tokenizer_styles(vocabularies.values())
     looks = {name: styles[label] for name, label in vocabularies.items()}
     titles = [_title(*shown[name], languages[language]) for name, language in panels]
