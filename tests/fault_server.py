@@ -196,7 +196,8 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
 class HubHandler(Handler):
     """As much of the hub's protocol as one data set needs.
 
-    It has `server.files` at `server.commit`; those in `server.damaged` come so once.
+    It has `server.files` at `server.commit`; those in `server.damaged` come so once. Where
+    `server.lists` is a commit, the list is said to be of that one.
     """
 
     def answer(self) -> None:
@@ -208,7 +209,7 @@ class HubHandler(Handler):
             FAULTS[fault](self)
         elif path.startswith(f"/api/datasets/{server.repo}/revision/"):
             files = [self.listed(name) for name in server.files]
-            about = {"id": server.repo, "sha": server.commit, "siblings": files}
+            about = {"id": server.repo, "sha": server.lists or server.commit, "siblings": files}
             self.reply(200, json.dumps(about).encode())
         elif path.startswith(resolve) and name in server.files:
             content = server.files[name]
@@ -246,6 +247,7 @@ class Running:
     def __enter__(self) -> http.server.ThreadingHTTPServer:
         server = self.server = Server(("127.0.0.1", 0), self.handler)
         server.requests, server.faults, server.damaged, server.connections = [], [], [], 0
+        server.lists = None
         server.content, server.changed, server.validators = CONTENT, OTHER, {"ETag": '"v1"'}
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

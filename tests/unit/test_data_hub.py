@@ -145,13 +145,19 @@ REASONS = {
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
     "odd list": "instead of|something else than a list",
     "half a list": "instead of|lists 1 of the 2 files",
+    "list of another set": "instead of|lists the files of someone/else; it may be renamed",
 }
 
 
 @pytest.fixture(autouse=True)
 def odd_lists(monkeypatch) -> None:
     half = {"rfilename": "tr/train/0001-of-2.parquet", "size": 5, "blobId": "0" * 40}
-    lists = {"odd list": {"sha": "a"}, "half a list": {"sha": COMMIT, "siblings": [half]}}
+    whole = {"rfilename": "tr/train/0000.parquet", "size": 5, "blobId": "0" * 40}
+    lists = {
+        "odd list": {"sha": "a"},
+        "half a list": {"sha": COMMIT, "siblings": [half]},
+        "list of another set": {"id": "someone/else", "sha": COMMIT, "siblings": [whole]},
+    }
     for name, said in lists.items():
         body = json.dumps(said).encode()
         monkeypatch.setitem(FAULTS, name, lambda handler, body=body: handler.reply(200, body))
@@ -196,6 +202,15 @@ def test_a_fault_of_the_hub_changes_nothing_and_one_that_stays_is_one_line_until
 def test_what_the_hub_does_not_have_is_one_line(site, tmp_path, fields, message) -> None:
     with pytest.raises(download.UnavailableError, match=message):
         get(words(fields), tmp_path)
+
+
+def test_the_list_of_another_commit_is_refused(site, tmp_path) -> None:
+    site.lists = "b" * 40  # as a mirror that does not look at the revision
+    with pytest.raises(UserError, match=rf"\(lists the files of commit {site.lists}\)"):
+        get(words({"revision": COMMIT}), tmp_path)
+    assert not any(path.is_file() for path in (tmp_path / "cache").iterdir())
+    site.lists = None
+    assert get(words({"revision": COMMIT}), tmp_path)["commit"] == COMMIT
 
 
 def test_a_list_that_lacks_files_which_its_names_count_is_refused(site, tmp_path) -> None:

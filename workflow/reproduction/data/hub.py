@@ -94,24 +94,24 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
     hub = source.hub
     address = f"{constants.ENDPOINT}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
-    expected = Expected(check=lambda path: _read_listing(path, hub.files))
+    expected = Expected(check=lambda path: _read_listing(path, hub))
     if _COMMIT.fullmatch(hub.revision) or constants.HF_HUB_OFFLINE:
-        commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub.files)
+        commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub)
     else:
         with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
             path = _fetch(source, url, Path(folder), expected)
             keep(path, cache_dir)
-            commit, files = _read_listing(path, hub.files)
+            commit, files = _read_listing(path, hub)
     log.info("%s: revision %s is commit %s", hub_url(hub), hub.revision, commit)
     return commit, files
 
 
-def _read_listing(path: Path, pattern: str) -> tuple[str, dict[str, Expected]]:
+def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
     """Read what the hub says of a revision: its commit, and what is known of each wanted file.
 
     Raises:
-        RefusedError: it says something else, no file has such a name, or it lacks files that the
-            names of others count.
+        RefusedError: it says something else, is of another data set or commit, no file has such a
+            name, or it lacks files that the names of others count.
     """
     try:
         said = json.loads(path.read_bytes())
@@ -119,9 +119,13 @@ def _read_listing(path: Path, pattern: str) -> tuple[str, dict[str, Expected]]:
         files = {one["rfilename"]: _expected(one) for one in said["siblings"]}
     except (ValueError, TypeError, KeyError) as error:
         raise RefusedError("gives something else than a list of its files") from error
-    wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, pattern)}
+    if said.get("id", hub.repo) != hub.repo:
+        raise RefusedError(f"lists the files of {said['id']}; it may be renamed")
+    if _COMMIT.fullmatch(hub.revision) and commit != hub.revision:
+        raise RefusedError(f"lists the files of commit {commit}")
+    wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
     if not wanted:
-        raise RefusedError(f"has no file {pattern}", gone=True)
+        raise RefusedError(f"has no file {hub.files}", gone=True)
     found = Counter(match.groups() for match in map(_COUNTED.match, files) if match)
     for start, total in {match.groups() for match in map(_COUNTED.match, wanted) if match}:
         if found[start, total] != int(total):
