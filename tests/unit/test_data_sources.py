@@ -167,6 +167,29 @@ def test_the_list_of_checksums_is_that_of_today(tmp_path, dump) -> None:
         get(source, tmp_path)
 
 
+@pytest.mark.parametrize("fault", ["none", "empty", "damaged", "web page", "403", "503"])
+def test_only_where_no_list_of_checksums_is_a_dump_goes_without(
+    tmp_path, dump, fault, monkeypatch
+) -> None:
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
+    source, server, other = dump
+    other.faults = ["404"] * 2
+    get(source, tmp_path)
+    other.content = f"{SHA1}  huwiki-20260801-stub.xml.gz\n".encode()  # of another file
+    other.faults = [fault] * 20
+    with pytest.raises(
+        UserError, match=r"/sums: cannot be fetched \(.*`x\.source\.path`"
+    ) as caught:
+        get(source, tmp_path / "elsewhere")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "elsewhere/out").exists()
+    with Running() as mirror:
+        mirror.content = f"{SHA1}  {NAME}\n".encode()
+        other.faults = [fault] * 20
+        both = source.model_copy(update={"sums": [*source.sums, f"{mirror.url}/sums"]})
+        get(both, tmp_path / "elsewhere")
+
+
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
     form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
     entry = form | {"urls": ["https://x.org/{language}.txt"]}

@@ -172,7 +172,7 @@ class Download(_Verified):
             drawn = draw_streams(self.urls, self.index, output, part, **where)
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
-        checksums = {"sha256": self.sha256} if self.sha256 else self._published_checksums()
+        checksums = {"sha256": self.sha256} if self.sha256 else self._checksum_of(self.urls)
         expected = Expected(self.bytes, checksums)
         fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
         publish(fetched.path, output)
@@ -205,31 +205,53 @@ class Download(_Verified):
         changed |= {key: filled(text) for key, text in texts.items() if text}
         return self.model_copy(update=changed)
 
-    def _published_checksums(self) -> dict[str, str]:
-        """Return the checksum of the file in the lists that servers publish, or none.
+    def _checksum_of(self, urls: list[str]) -> dict[str, str]:
+        """Return the published SHA-1 of a file with these addresses, if there is one."""
+        digest = self._published_checksums().get(_base_name(urls))
+        return {"sha1": digest} if digest else {}
 
-        A list has lines `digest  name`, or is the Internet Archive's XML.
+    def _published_checksums(self) -> dict[str, str]:
+        """Return the checksums that servers publish: name of a file -> SHA-1; none if none is.
+
+        Raises:
+            UserError: a list is published, and does not name the file.
         """
-        from reproduction.data.download import UnavailableError, download
+        from reproduction.data.download import Expected, UnavailableError, download
 
         if not self.sums:
             return {}
-        name, digests = Path(urlsplit(self.urls[0]).path).name, {}
+        expected = Expected(check=lambda path: _read_sums(path, _base_name(self.urls)))
         try:
             with tempfile.TemporaryDirectory() as folder:  # a list of yesterday is no use
-                listed = download(self.sums, cache_dir=Path(folder), advice=self.advice)
-                text = listed.path.read_text(encoding="utf-8", errors="replace")
+                where = {"cache_dir": Path(folder), "advice": self.advice}
+                listed = download(self.sums, expected=expected, **where)
+                return _read_sums(listed.path, _base_name(self.urls))
         except UnavailableError as error:
             log.warning("%s", error)
-        else:
-            digests = {file: digest for digest, file in _SUMS.findall(text)}
-            digests |= {unescape(file): digest for file, digest in _ARCHIVED.findall(text)}
-        if name not in digests:
-            log.warning(
-                "%s: no checksum of %s is published; it is read to its end", self.name, name
-            )
+            log.warning("%s: no checksum is published; it is read to its end", self.name)
             return {}
-        return {"sha1": digests[name]}
+
+
+def _base_name(urls: list[str]) -> str:
+    return Path(urlsplit(urls[0]).path).name
+
+
+def _read_sums(path: Path, name: str) -> dict[str, str]:
+    """Read a list of checksums: name of a file -> SHA-1.
+
+    It has lines `digest  name`, or is the Internet Archive's XML.
+
+    Raises:
+        RefusedError: it does not name the file `name`.
+    """
+    from reproduction.data.download import RefusedError
+
+    text = path.read_text(encoding="utf-8", errors="replace")
+    digests = {file: digest for digest, file in _SUMS.findall(text)}
+    digests |= {unescape(file): digest for file, digest in _ARCHIVED.findall(text)}
+    if name not in digests:
+        raise RefusedError(f"lists no checksum of {name}")
+    return digests
 
 
 # How lists of checksums name a file and its SHA-1.
