@@ -12,7 +12,7 @@ import json
 import lzma
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reproduction.config import load_run
+from reproduction.data.download import RefusedError
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
@@ -123,7 +124,7 @@ def test_a_stream_of_a_dump(data: bytes) -> None:
 @given(data=damaged(st.just(b"600:1:A\n600:2:B\n900:3:C\n")))
 def test_the_index_of_a_dump(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "index").write_bytes(data)
-    with one_line_at_most():
+    with suppress(RefusedError):
         spans = read_index(tmp_path / "index")
         assert all(start < end for start, end in spans)
 

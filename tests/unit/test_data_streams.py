@@ -56,7 +56,7 @@ def site(multistream, tmp_path, monkeypatch):
     monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     with Running() as server, Running() as other:
         server.content, other.content = multistream
-        server.index = [f"{other.url}/index.bz2"]
+        server.index, server.sums = [f"{other.url}/index.bz2"], None
 
         def draw(lines: int, urls=None, settings=SETTINGS, cache="cache") -> bytes:
             draw_streams(
@@ -160,8 +160,40 @@ def test_a_server_without_parts_is_reported(site, fault) -> None:
 @pytest.mark.parametrize("index", [b"", b"5:1:A\n", b"<html>", b"9:1:A\n5:2:B\n"])
 def test_what_is_no_index_is_reported(tmp_path, index) -> None:
     (tmp_path / "index").write_bytes(index)
-    with pytest.raises(UserError, match="is no index of a dump"):
+    with pytest.raises(download.RefusedError, match="gives no index of a dump"):
         read_index(tmp_path / "index")
+
+
+OTHER_INDEX = bz2.compress(b"9:1:A\n99:2:B\n999:3:C\n")
+
+
+@pytest.mark.parametrize(
+    ("index", "named", "message"),
+    [
+        (OTHER_INDEX, True, "has sha1 .* instead of"),
+        (bz2.compress(b"no index"), True, "has sha1 .* instead of"),
+        (bz2.compress(b"no index"), False, "gives no index"),
+        (bz2.compress(b""), False, "gives no index"),
+        (OTHER_INDEX[:30], False, "breaks off or is damaged"),
+        (bz2.compress(b"\xff\n"), False, "breaks off or is damaged"),
+    ],
+)
+def test_a_wrong_index_is_one_line_that_names_it_and_is_not_kept(
+    site, tmp_path, multistream, index, named, message
+) -> None:
+    digests = {"dump.bz2": "0" * 40}
+    if named:
+        digests["index.bz2"] = hashlib.sha1(multistream[1]).hexdigest()
+    with Running() as other, Running() as list_of:
+        list_of.content = "".join(f"{sha1}  {file}\n" for file, sha1 in digests.items()).encode()
+        other.content, site.index = index, [f"{other.url}/index.bz2"]
+        site.sums = [f"{list_of.url}/sums"]
+        with pytest.raises(UserError, match=rf"/index\.bz2: cannot .*{message}") as caught:
+            retrieved(site, tmp_path)
+        assert "\n" not in str(caught.value) and "k.lines: null" in str(caught.value)
+        assert not any((tmp_path / "cache").iterdir()) and not (tmp_path / "out").exists()
+        other.content = multistream[1]
+        retrieved(site, tmp_path)
 
 
 def test_a_source_with_an_index_is_drawn(site, tmp_path, multistream) -> None:
@@ -180,6 +212,7 @@ def retrieved(site, folder: Path, lines: int = 200) -> tuple[dict, bytes]:
         name="wiki",
         urls=[f"{site.url}/dump.bz2"],
         index=site.index,
+        sums=site.sums,
     )
     out, description = folder / "out", folder / "out.json"
     part = Sample(lines, SETTINGS)

@@ -169,7 +169,8 @@ class Download(_Verified):
         if part and self.index:
             key = self.key.removesuffix(".source")
             where = {"cache_dir": cache_dir, "key": key, "advice": self.advice}
-            drawn = draw_streams(self.urls, self.index, output, part, **where)
+            sums = self._checksum_of(self.index)
+            drawn = draw_streams(self.urls, self.index, output, part, checksums=sums, **where)
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
         checksums = {"sha256": self.sha256} if self.sha256 else self._checksum_of(self.urls)

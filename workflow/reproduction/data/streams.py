@@ -11,7 +11,7 @@ from __future__ import annotations
 import bz2
 import io
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.data.corpus import check_enough, line_digest
-from reproduction.data.download import Span, download
+from reproduction.data.download import Expected, RefusedError, Span, download
 from reproduction.data.dump import Article, articles_in
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
 from reproduction.data.files import Form
@@ -54,6 +54,7 @@ def draw_streams(
     *,
     cache_dir: Path,
     key: str,
+    checksums: Mapping[str, str] | None = None,
     advice: str = "download it by hand",
 ) -> dict[str, Any]:
     """Write a dump of seeded streams with enough distinct clean lines; say what it is.
@@ -66,7 +67,9 @@ def draw_streams(
         UnavailableError: no server has the dump or its index, or none gives parts of the dump.
         UserError: no server answers, the index is none, or the whole dump has fewer lines.
     """
-    index = download(index_urls, cache_dir=cache_dir, advice=advice)
+    whole = f"{advice}, or `{key}.lines: null` to read all of the dump"
+    expected = Expected(checksums=checksums or {}, check=read_index)
+    index = download(index_urls, cache_dir=cache_dir, expected=expected, advice=whole)
     spans = read_index(index.path)
     dump = _Dump(urls, cache_dir, advice)
     header = bz2.decompress(dump.read((0, spans[0][0])))
@@ -137,20 +140,20 @@ def read_index(path: Path) -> list[Span]:
     """Return first byte and end of every stream of pages but the last, whose end it lacks.
 
     Raises:
-        UserError: the file is no index of a multistream dump.
+        RefusedError: the file is no index of a multistream dump.
     """
     starts: list[int] = []
-    for line in read_lines(path):
-        first = line.partition(":")[0]
-        start = int(first) if first.isdecimal() else -1
-        if not starts or start != starts[-1]:
-            starts.append(start)
+    try:
+        for line in read_lines(path):
+            first = line.partition(":")[0]
+            start = int(first) if first.isdecimal() else -1
+            if not starts or start != starts[-1]:
+                starts.append(start)
+    except UserError as error:
+        raise RefusedError("gives a file that breaks off or is damaged") from error
     spans = list(pairwise(starts))
     if not spans or any(start >= end for start, end in spans) or spans[0][0] < 0:
-        raise UserError(
-            f"{path}: is no index of a dump with several streams; delete it to fetch it again, or "
-            "set `lines: null` to read all of the dump"
-        )
+        raise RefusedError("gives no index of a dump with several streams")
     return spans
 
 
