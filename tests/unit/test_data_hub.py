@@ -144,7 +144,7 @@ REASONS = {
     "redirects to itself": "redirects without end",
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
     "odd list": "instead of|something else than a list",
-    "half a list": "instead of|lists 1 of the 2 files",
+    "half a list": "instead of|lists not the 2 files",
     "list of another set": "instead of|lists the files of someone/else; it may be renamed",
 }
 
@@ -213,12 +213,27 @@ def test_the_list_of_another_commit_is_refused(site, tmp_path) -> None:
     assert get(words({"revision": COMMIT}), tmp_path)["commit"] == COMMIT
 
 
-def test_a_list_that_lacks_files_which_its_names_count_is_refused(site, tmp_path) -> None:
-    files = {f"tr/train/x-0000{n}-of-00002.parquet": served()["README.md"] for n in range(2)}
-    site.files = files
-    get(words({"files": "tr/train/x-00001*"}), tmp_path)  # one of both, if that is wanted
-    site.files = dict(list(files.items())[:1])
-    with pytest.raises(UserError, match=r"\(lists 1 of the 2 files tr/train/x-\*\)"):
+@pytest.mark.parametrize(
+    ("listed", "whole"),
+    [
+        (["0-of-2", "1-of-2"], True),
+        (["1-of-2", "2-of-2"], True),
+        (["0-of-2-0123abcd", "1-of-2-4567abcd"], True),
+        (["0-of-1", "0-of-2", "1-of-2"], True),  # two tables
+        (["1-of-2"], False),
+        (["0-of-2", "2-of-2"], False),
+        (["0-of-2-0123abcd", "0-of-2-4567abcd"], False),
+        (["0-of-2", "1-of-2", "1-of-2-0123abcd"], False),
+        (["0-of-0"], False),
+    ],
+)
+def test_files_that_are_counted_are_all_there_each_once(site, tmp_path, listed, whole) -> None:
+    site.files = {f"tr/train/x-{name}.parquet": ROWS.to_parquet() for name in listed}
+    if whole:
+        get(words(), tmp_path)
+        get(words({"files": f"*{listed[-1]}*"}), tmp_path)  # one of them, if that is wanted
+        return
+    with pytest.raises(UserError, match=r"\(lists not the \d files tr/train/x-\*, each once"):
         get(words(), tmp_path)
 
 

@@ -10,8 +10,8 @@ import json
 import logging
 import re
 import tempfile
-from collections import Counter
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMIT = re.compile("[0-9a-f]{40}")
-_COUNTED = re.compile(r"(.*?)\d+-of-(\d+)\b")  # train-00003-of-00041.parquet
+# train-00003-of-00041.parquet
+_COUNTED = re.compile(r"(?P<start>.*?)(?P<number>\d{1,9})-of-(?P<total>\d{1,9})\b")
 
 
 @dataclass(frozen=True)
@@ -126,11 +127,20 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
     wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
     if not wanted:
         raise RefusedError(f"has no file {hub.files}", gone=True)
-    found = Counter(match.groups() for match in map(_COUNTED.match, files) if match)
-    for start, total in {match.groups() for match in map(_COUNTED.match, wanted) if match}:
-        if found[start, total] != int(total):
-            raise RefusedError(f"lists {found[start, total]} of the {int(total)} files {start}*")
+    numbers = _numbers(files)
+    for start, total in _numbers(wanted):
+        found = sorted(numbers[start, total])
+        if len(found) != total or found not in ([*range(total)], [*range(1, total + 1)]):
+            raise RefusedError(f"lists not the {total} files {start}*, each once")
     return commit, wanted
+
+
+def _numbers(names: Iterable[str]) -> dict[tuple[str, int], list[int]]:
+    """Return the numbers of files that count themselves: start of a name and total -> numbers."""
+    numbers = defaultdict(list)
+    for match in filter(None, map(_COUNTED.match, names)):
+        numbers[match["start"], int(match["total"])].append(int(match["number"]))
+    return numbers
 
 
 def _expected(said: dict[str, Any]) -> Expected:
