@@ -373,6 +373,50 @@ def test_a_download_is_readable_to_whom_its_folder_is(server, tmp_path, folder, 
     assert stat.S_IMODE(path.stat().st_mode) & 0o044 == readers
 
 
+@pytest.mark.parametrize(("above", "mode"), [(0o755, 0o755), (0o750, 0o750), (0o700, 0o700)])
+def test_a_cache_that_is_made_can_be_read_by_whom_the_folder_above_can(
+    server, tmp_path, above, mode
+) -> None:
+    tmp_path.chmod(above)
+    before = os.umask(0o077)
+    try:
+        download([f"{server.url}/a"], cache_dir=tmp_path / "new/cache")
+    finally:
+        os.umask(before)
+    for folder in ("new", "new/cache"):
+        assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be two people")
+def test_a_cache_that_another_person_keeps_to_themselves_is_one_line(server) -> None:
+    url = f"{server.url}/a"
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        cache = Path(folder) / "cache"
+        download([url], cache_dir=cache)
+        cache.chmod(0o700)
+
+        def refused() -> None:
+            with pytest.raises(UserError, match=r"cannot be read \(Permission.*`download_dir`"):
+                download([url], cache_dir=cache)
+
+        assert by_person(1002, 0o022, refused) == 0
+
+
+def test_a_run_does_not_change_the_dates_of_another(server, tmp_path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    kept = get([f"{server.url}/a"], tmp_path).path
+    publish(kept, first)
+    for path in (kept, first):
+        os.utime(path, (1e9, 1e9))
+    publish(kept, second)
+    assert second.read_bytes() == CONTENT
+    assert [path.stat().st_mtime for path in (kept, first)] == [1e9, 1e9]
+    assert second.stat().st_mtime > 1e9
+    second.write_bytes(b"")
+    assert kept.read_bytes() == CONTENT
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be two people")
 @pytest.mark.parametrize("umask", [0o022, 0o077])
 @pytest.mark.parametrize(("left", "mode"), [("lock", 0o777), ("lock", 0o1777), ("part", 0o777)])

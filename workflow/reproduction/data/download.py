@@ -8,6 +8,7 @@ people may share. A span of a file, such as a stream of a dump, is kept like a f
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import http.client
 import logging
@@ -41,6 +42,7 @@ TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
 SLOWEST = 10_000  # bytes in REPORT_SECONDS; a slower connection is given up
 REPORT_SECONDS = 30.0
 _BLOCK = 1 << 16
+_SHARE_BYTES = 0x40049409  # FICLONE of Linux
 # Wikimedia's servers want to know whom to write to: https://meta.wikimedia.org/wiki/User-Agent_policy
 _CONTACT = os.environ.get("SAGEVOCAB_CONTACT", "https://aclanthology.org/2023.eacl-main.45")
 _HEADERS = {
@@ -157,7 +159,8 @@ def _in_order(urls: Sequence[str], cache_dir: Path, span: Span | None) -> list[s
     return sorted(
         urls,
         key=lambda url: (
-            not (cache_dir / cache_name(url, span)).is_file(),
+            # Not Path.is_file, which fails in a folder of another person's.
+            not os.path.isfile(cache_dir / cache_name(url, span)),
             urlsplit(url).netloc in _exhausted,
         ),
     )
@@ -186,15 +189,17 @@ def disk_errors(place: Path, advice: str) -> Iterator[None]:
 
 
 def publish(source: Path, output: Path) -> None:
-    """Put a file of the cache to its place, by a hard link where that is possible."""
-    with atomic_path(output) as temporary:
+    """Copy a file of the cache to its place; the copy is new by its date.
+
+    Not by a hard link: the workflow looks at dates, and links of all runs have the same one. Where
+    the file system can, both share their bytes until one changes; elsewhere they are on the disk
+    twice.
+    """
+    with atomic_path(output) as temporary, source.open("rb") as file, temporary.open("wb") as copy:
         try:
-            os.link(source, temporary)
-            # An old date would hide from the workflow that the file is new to it.
-            os.utime(temporary)
+            fcntl.ioctl(copy, _SHARE_BYTES, file.fileno())
         except OSError:
-            temporary.unlink(missing_ok=True)
-            shutil.copyfile(source, temporary)
+            shutil.copyfileobj(file, copy, 1 << 20)
 
 
 # --- the cache
@@ -212,6 +217,7 @@ def keep(path: Path, cache_dir: Path) -> None:
     """Put a copy of a download into another cache, if that can be written."""
     place = cache_dir / path.name
     try:
+        _make_folder(cache_dir)
         with atomic_path(place) as copy:
             shutil.copyfile(path, copy)
             _make_readable(copy)
@@ -223,6 +229,7 @@ def _fetched(path: Path, request: _Request) -> str:
     """Bring a whole file to its place in the cache; return its SHA-256."""
     expected = request.expected
     with disk_errors(path.parent, "make room or set `download_dir`"):
+        _make_folder(path.parent)
         lock = path.with_name(f"{path.name}.lock")
         with turn(lock, lambda holder: log.info("%s: process %s fetches it", path, holder)):
             # Who held the lock before may have fetched it.
@@ -254,10 +261,19 @@ def _finished(path: Path, expected: Expected) -> str | None:
         ) from error
 
 
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing; others can read it as files."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _make_readable(folder)
+
+
 def _make_readable(path: Path) -> None:
-    """Let those read a file who can read its folder, whatever the umask of who wrote it."""
+    """Let those read a file or folder who can read the one above, whatever the umask."""
+    bits = 0o055 if path.is_dir() else 0o044
     with suppress(PermissionError):  # of another person, who began the download
-        path.chmod(path.stat().st_mode | path.parent.stat().st_mode & 0o044)
+        path.chmod(path.stat().st_mode | path.parent.stat().st_mode & bits)
 
 
 # --- what a file must be
