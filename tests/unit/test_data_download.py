@@ -350,6 +350,20 @@ def test_an_authorization_goes_to_no_other_server_and_is_in_no_message(server, t
     assert sent == {"/a": "Bearer secret", "/signed?X-Amz-Signature=abc": None}
 
 
+@pytest.mark.parametrize(
+    ("code", "shown"), [("GatedRepo", True), ("hf_secret", False), ("secret1", False)]
+)
+def test_of_a_code_that_may_be_a_token_nothing_is_said(
+    server, tmp_path, code, shown, monkeypatch
+) -> None:
+    answer = {"X-Error-Code": code}
+    monkeypatch.setitem(FAULTS, "code", lambda handler: handler.reply(401, b"no", answer))
+    server.faults = ["code"] * 2
+    with pytest.raises(ForbiddenError) as caught:
+        get([f"{server.url}/a"], tmp_path)
+    assert (code in str(caught.value)) == shown
+
+
 # --- the cache
 
 

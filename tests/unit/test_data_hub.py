@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import hashlib
 import http.server
@@ -233,6 +234,36 @@ def test_files_that_are_counted_are_all_there_each_once(site, tmp_path, listed, 
         return
     with pytest.raises(UserError, match=r"\(lists not the \d files tr/train/x-\*, each once"):
         get(words(), tmp_path)
+
+
+def test_a_password_in_the_address_of_the_hub_is_sent_and_never_shown(
+    site, tmp_path, monkeypatch, caplog
+) -> None:
+    caplog.set_level("INFO")
+    address = site.url.replace("//", "//some:pass%40word@")
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    assert get(words(), tmp_path)["origin"] == f"{site.url}/datasets/{REPO}"
+    sent = {headers.get("Authorization") for _, headers in site.requests}
+    assert sent == {f"Basic {base64.b64encode(b'some:pass@word').decode()}"}
+    site.faults = ["401"] * 9
+    with pytest.raises(UserError) as caught:
+        get(words(), tmp_path / "other")
+    shown = f"{caught.value} {caplog.text} {(tmp_path / 'out.source.json').read_text()}"
+    assert "pass" not in shown
+
+
+def test_the_token_is_sent_and_nothing_of_netrc(site, tmp_path, monkeypatch) -> None:
+    (tmp_path / "netrc").write_text("machine 127.0.0.1 login old password old\n")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    monkeypatch.setitem(FAULTS, "redirected", elsewhere_on_the_server)
+    site.faults = ["none", "redirected"]
+    get(words(), tmp_path)
+    assert {headers.get("Authorization") for _, headers in site.requests} == {"Bearer hf_secret"}
+    assert len(site.requests) == 4
+
+
+def elsewhere_on_the_server(handler) -> None:
+    handler.reply(302, b"", {"Location": handler.path})
 
 
 # --- what is kept, and who shares it

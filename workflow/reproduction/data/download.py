@@ -335,8 +335,24 @@ def _hash(name: str, size: int) -> Any:
 
 # --- attempts
 
+
+class _Session(requests.Session):
+    """Sends an authorization that is given, and not one of ~/.netrc in its place."""
+
+    def rebuild_auth(self, request: requests.PreparedRequest, response: requests.Response) -> None:
+        """Keep it for an address of the same server that the server sends to, as for the first."""
+        given = request.headers.get("Authorization")
+        super().rebuild_auth(request, response)
+        if given and not self.should_strip_auth(response.request.url, request.url):
+            request.headers["Authorization"] = given
+
+
+def _as_given(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
 # One for all requests, since it keeps connections open: some servers refuse many new ones in a row.
-_session = requests.Session()
+_session = _Session()
 _answered: set[str] = set()  # servers that have answered this process
 _exhausted: set[str] = set()  # servers whose last request used up all attempts
 
@@ -427,10 +443,11 @@ class _Request:
     def _answer(self, asked: Mapping[str, str]) -> Iterator[requests.Response]:
         """Ask once; failures of the network and of the server become the errors of this module."""
         headers = {**_HEADERS, **self.headers, **asked}
+        options = {"stream": True, "timeout": TIMEOUT_SECONDS}
+        if "Authorization" in self.headers:
+            options["auth"] = _as_given
         try:
-            with _session.get(
-                self.url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS
-            ) as response:
+            with _session.get(self.url, headers=headers, **options) as response:
                 self._check_status(response)
                 yield response
         except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
@@ -443,7 +460,7 @@ class _Request:
             return
         reason = f"HTTP {status} {http.client.responses.get(status, '')}".strip()
         # Texts of the server's may quote a token; the hub has a code, too.
-        if re.fullmatch(r"\w{1,40}", code := response.headers.get("X-Error-Code", "")):
+        if re.fullmatch("[A-Za-z]{1,40}", code := response.headers.get("X-Error-Code", "")):
             reason += f", {code}"
         elsewhere = urlsplit(response.url).netloc != urlsplit(self.url).netloc
         if status == 403 and elsewhere:  # a signed address is valid for a while only

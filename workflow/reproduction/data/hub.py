@@ -10,13 +10,14 @@ import json
 import logging
 import re
 import tempfile
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import huggingface_hub.constants as constants
 import numpy as np
@@ -59,7 +60,12 @@ class HubFiles:
 
 def hub_url(hub: HubSet) -> str:
     """Return the page of a hub data set, for people."""
-    return f"{constants.ENDPOINT}/datasets/{hub.repo}"
+    return f"{_server()}/datasets/{hub.repo}"
+
+
+def _server() -> str:
+    """Return the address of the hub without name and password, which no message may show."""
+    return re.sub("//[^/]*@", "//", constants.ENDPOINT)
 
 
 def hub_files(source: Hub, cache_dir: Path, part: Sample | None = None) -> HubFiles:
@@ -93,7 +99,7 @@ def hub_files(source: Hub, cache_dir: Path, part: Sample | None = None) -> HubFi
 def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
     """Return the commit of a revision, and which of the wanted files it has."""
     hub = source.hub
-    address = f"{constants.ENDPOINT}/api/datasets/{hub.repo}/revision"
+    address = f"{_server()}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
     expected = Expected(check=lambda path: _read_listing(path, hub))
     if _COMMIT.fullmatch(hub.revision) or constants.HF_HUB_OFFLINE:
@@ -151,17 +157,24 @@ def _expected(said: dict[str, Any]) -> Expected:
 
 
 def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected) -> Path:
-    """Bring a file of the hub to the cache, with the user's token."""
-    token = get_token()
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    """Bring a file of the hub to the cache."""
     where = {"cache_dir": cache_dir, "offline": constants.HF_HUB_OFFLINE, "advice": source.advice}
     try:
-        return download([url], expected=expected, headers=headers, **where).path
+        return download([url], expected=expected, headers=_authorization(), **where).path
     except ForbiddenError as error:
         raise ForbiddenError(
             f"{error}; if {hub_url(source.hub)} is gated, accept its terms there and set HF_TOKEN; "
             "it may be renamed"
         ) from error
+
+
+def _authorization() -> dict[str, str]:
+    """Return the header with the name and password in `HF_ENDPOINT`, or the user's token."""
+    if given := re.search("//([^/]*)@", constants.ENDPOINT):
+        pair = b64encode(unquote(given[1]).encode()).decode()
+        return {"Authorization": f"Basic {pair}"}
+    token = get_token()
+    return {"Authorization": f"Bearer {token}"} if token else {}
 
 
 def join_rows(
