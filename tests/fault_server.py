@@ -82,6 +82,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
         self.close_connection = True
 
+    def odd_length(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "\xb2")
+        self.end_headers()
+        self.hang_up()
+
     def hang_up(self) -> None:
         self.close_connection = True
 
@@ -179,6 +185,14 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "504": page(504),
     "SlowDown": lambda handler: handler.reply(503, b"<Error><Code>SlowDown</Code></Error>"),
     "redirects to itself": lambda handler: handler.reply(302, b"", {"Location": handler.path}),
+    "redirects to no address": lambda handler: handler.reply(
+        302, b"", {"Location": "https://[storage/a?X-Amz-Signature=abc"}
+    ),
+    "redirects to bytes": lambda handler: handler.reply(
+        302, b"", {"Location": "http://127.0.0.1/\xff?X-Amz-Signature=abc"}
+    ),
+    "a length that is no number": Handler.odd_length,
+    "503, and a Retry-After after all years": later(503, "Fri, 31 Dec 99999 23:59:59 GMT"),
     "expired signature": Handler.storage,
     "a byte every half second": Handler.drip,
     "chunks, cut": lambda handler: handler.chunks(handler.server.content[:999]),

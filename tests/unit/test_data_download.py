@@ -100,6 +100,10 @@ REASONS = {
     "damaged": "something else than a .bz2 file|instead of",
     "web page": "gives a web page instead of the file",
     "redirects to itself": "redirects without end",
+    "redirects to no address": "answers with a header that means nothing",
+    "redirects to bytes": "answers with a header that means nothing",
+    "a length that is no number": "answers with a header that means nothing",
+    "503, and a Retry-After after all years": "HTTP 503 ",
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
     "206 that says no bytes": "answers another part than was asked for",
     "206 from another byte": "answers another part than was asked for",
@@ -362,6 +366,13 @@ def test_of_a_code_that_may_be_a_token_nothing_is_said(
     with pytest.raises(ForbiddenError) as caught:
         get([f"{server.url}/a"], tmp_path)
     assert (code in str(caught.value)) == shown
+
+
+@pytest.mark.parametrize("token", ["hf_abc\u2026def", "hf_abc\ndef"])
+def test_a_token_that_cannot_be_sent_is_one_line_without_it(server, tmp_path, token) -> None:
+    with pytest.raises(UserError, match="see whether HF_TOKEN is whole") as caught:
+        get([f"{server.url}/a"], tmp_path, headers={"Authorization": f"Bearer {token}"})
+    assert "hf_abc" not in str(caught.value)
 
 
 # --- the cache

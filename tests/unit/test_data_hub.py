@@ -143,6 +143,12 @@ REASONS = {
     "redirects to itself": "redirects without end",
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
     "odd list": "instead of|something else than a list",
+    "redirects to no address": "answers with a header that means nothing",
+    "deep list": "instead of|something else than a list",
+    "list without a checksum": "instead of|something else than a list",
+    "list with a text as size": "instead of|something else than a list",
+    "list with a number as name": "instead of|something else than a list",
+    "list with half a character": "instead of|something else than a list",
     "half a list": "instead of|lists not the 2 files",
     "list of another set": "instead of|lists the files of someone/else; it may be renamed",
 }
@@ -157,8 +163,16 @@ def odd_lists(monkeypatch) -> None:
         "half a list": {"sha": COMMIT, "siblings": [half]},
         "list of another set": {"id": "someone/else", "sha": COMMIT, "siblings": [whole]},
     }
-    for name, said in lists.items():
-        body = json.dumps(said).encode()
+    large = {"size": 5, "sha256": "0" * 64}
+    odd = {
+        "list without a checksum": whole | {"lfs": large | {"sha256": None}},
+        "list with a text as size": whole | {"lfs": large | {"size": "5"}},
+        "list with a number as name": whole | {"rfilename": 5},
+        "list with half a character": whole | {"rfilename": "\ud800"},
+    }
+    lists |= {name: {"sha": COMMIT, "siblings": [file]} for name, file in odd.items()}
+    bodies = {name: json.dumps(said).encode() for name, said in lists.items()}
+    for name, body in (bodies | {"deep list": b"[" * 100_000}).items():
         monkeypatch.setitem(FAULTS, name, lambda handler, body=body: handler.reply(200, body))
 
 
@@ -218,7 +232,6 @@ def test_the_list_of_another_commit_is_refused(site, tmp_path) -> None:
         (["0-of-2", "1-of-2"], True),
         (["1-of-2", "2-of-2"], True),
         (["0-of-2-0123abcd", "1-of-2-4567abcd"], True),
-        (["0-of-1", "0-of-2", "1-of-2"], True),  # two tables
         (["1-of-2"], False),
         (["0-of-2", "2-of-2"], False),
         (["0-of-2-0123abcd", "0-of-2-4567abcd"], False),
@@ -264,6 +277,16 @@ def test_the_token_is_sent_and_nothing_of_netrc(site, tmp_path, monkeypatch) -> 
 
 def elsewhere_on_the_server(handler) -> None:
     handler.reply(302, b"", {"Location": handler.path})
+
+
+def test_a_table_that_is_there_in_two_counts_is_refused_unless_one_is_chosen(
+    site, tmp_path
+) -> None:
+    counts = ("0-of-1", "0-of-2", "1-of-2")
+    site.files = {f"tr/train/x-{name}.parquet": ROWS.to_parquet() for name in counts}
+    with pytest.raises(UserError, match=r"\(lists files tr/train/x-\* of 2 counts"):
+        get(words(), tmp_path)
+    get(words({"files": "tr/train/*-of-2.parquet"}), tmp_path)
 
 
 # --- what is kept, and who shares it

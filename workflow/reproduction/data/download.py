@@ -450,7 +450,7 @@ class _Request:
             with _session.get(self.url, headers=headers, **options) as response:
                 self._check_status(response)
                 yield response
-        except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        except (requests.RequestException, urllib3.exceptions.HTTPError, *_ODD) as error:
             raise _network_error(error) from error
 
     def _check_status(self, response: requests.Response) -> None:
@@ -530,10 +530,11 @@ def _retry_after(response: requests.Response) -> float:
     """Return the seconds to wait that a server asks for, as a number or as a date."""
     try:
         return urllib3.Retry().get_retry_after(response) or 0.0
-    except urllib3.exceptions.InvalidHeader:
+    except (urllib3.exceptions.InvalidHeader, *_ODD):
         return 0.0
 
 
+_ODD = (ValueError, OverflowError)  # of addresses and headers, such as that of a redirect
 # What the errors of a failed attempt are called or say -> what went wrong. The messages themselves
 # have signed addresses in them.
 _LASTING = {
@@ -541,6 +542,7 @@ _LASTING = {
     "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified",
     "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",
     "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this is no address",
+    "InvalidHeader|UnicodeEncodeError": "a header cannot be sent; see whether HF_TOKEN is whole",
 }
 _PASSING = {
     "ProxyError": "the proxy cannot be reached",
@@ -565,4 +567,6 @@ def _network_error(error: Exception) -> RefusedError:
     for sign, reason in _LASTING.items():
         if re.search(sign, text):
             return RefusedError(reason)
+    if isinstance(error, _ODD):
+        return RefusedError("answers with a header that means nothing")
     return PassingError(next(reason for sign, reason in _PASSING.items() if re.search(sign, text)))

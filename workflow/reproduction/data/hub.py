@@ -11,7 +11,7 @@ import logging
 import re
 import tempfile
 from base64 import b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _COMMIT = re.compile("[0-9a-f]{40}")
+_DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 # train-00003-of-00041.parquet
 _COUNTED = re.compile(r"(?P<start>.*?)(?P<number>\d{1,9})-of-(?P<total>\d{1,9})\b")
 
@@ -124,7 +125,7 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
         said = json.loads(path.read_bytes())
         commit = _COMMIT.fullmatch(said["sha"])[0]
         files = {one["rfilename"]: _expected(one) for one in said["siblings"]}
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise RefusedError("gives something else than a list of its files") from error
     if said.get("id", hub.repo) != hub.repo:
         raise RefusedError(f"lists the files of {said['id']}; it may be renamed")
@@ -133,8 +134,11 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
     wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
     if not wanted:
         raise RefusedError(f"has no file {hub.files}", gone=True)
-    numbers = _numbers(files)
-    for start, total in _numbers(wanted):
+    numbers, counted = _numbers(files), _numbers(wanted)
+    for start, times in Counter(start for start, _ in counted).items():
+        if times > 1:
+            raise RefusedError(f"lists files {start}* of {times} counts; `hub.files` must take one")
+    for start, total in counted:
         found = sorted(numbers[start, total])
         if len(found) != total or found not in ([*range(total)], [*range(1, total + 1)]):
             raise RefusedError(f"lists not the {total} files {start}*, each once")
@@ -150,10 +154,19 @@ def _numbers(names: Iterable[str]) -> dict[tuple[str, int], list[int]]:
 
 
 def _expected(said: dict[str, Any]) -> Expected:
-    """Return what the hub says of a file: large ones have a SHA-256, others git's checksum."""
+    """Return what the hub says of a file: large ones have a SHA-256, others git's checksum.
+
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: it says something else.
+    """
     if large := said.get("lfs"):
-        return Expected(large["size"], {"sha256": large["sha256"]})
-    return Expected(said["size"], {"git": said["blobId"]})
+        name, size, digest = "sha256", large["size"], large["sha256"]
+    else:
+        name, size, digest = "git", said["size"], said["blobId"]
+    said["rfilename"].encode()  # fails unless it is a text that an address can have
+    if not isinstance(size, int) or not _DIGEST.fullmatch(digest):
+        raise ValueError("no size or no checksum")
+    return Expected(size, {name: digest})
 
 
 def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected) -> Path:
