@@ -307,6 +307,47 @@ def test_a_list_that_cannot_be_kept_is_used(site, tmp_path) -> None:
     assert get(words(), tmp_path)["commit"] == "b" * 40
 
 
+@pytest.mark.parametrize("is_stuck", [True, False])
+def test_without_the_hub_the_newest_list_that_can_be_read_serves(
+    site, tmp_path, offline, is_stuck, monkeypatch
+) -> None:
+    get(words(), tmp_path)
+    (first,) = (tmp_path / "cache").glob("*-parquet")
+    os.utime(first, (1e9, 1e9))
+    if is_stuck:
+        refuse_to_replace(monkeypatch, first)
+    site.commit = "b" * 40
+    get(words(), tmp_path)
+    assert (json.loads(first.read_text())["sha"] == COMMIT) == is_stuck
+    offline()
+    assert get(words(), tmp_path)["commit"] == "b" * 40
+    if is_stuck:
+        (second,) = (tmp_path / "cache").glob("*-parquet.*")
+        refuse_to_read(monkeypatch, [second])
+        assert get(words(), tmp_path)["commit"] == COMMIT
+
+
+def refuse_to_replace(monkeypatch, kept: Path) -> None:
+    """Let nobody replace a file, as another person's in a folder like /tmp."""
+
+    def replaced(path, target):
+        if target == kept:
+            raise PermissionError(1, "Operation not permitted", str(path))
+        return replace(path, target)
+
+    replace = Path.replace
+    monkeypatch.setattr(Path, "replace", replaced)
+
+
+def test_a_kept_list_that_is_damaged_is_one_line_without_the_hub(site, tmp_path, offline) -> None:
+    get(words(), tmp_path)
+    (kept,) = (tmp_path / "cache").glob("*-parquet")
+    kept.write_text("{")
+    offline()
+    with pytest.raises(UserError, match="else than a list.*HF_HUB_OFFLINE is set; unset it"):
+        get(words(), tmp_path)
+
+
 def test_the_list_of_a_commit_is_not_fetched_again(site, tmp_path) -> None:
     get(words({"revision": COMMIT}), tmp_path)
     count = len(site.requests)

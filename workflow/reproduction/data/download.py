@@ -214,15 +214,30 @@ def cache_name(url: str, span: Span | None = None) -> str:
 
 
 def keep(path: Path, cache_dir: Path) -> None:
-    """Put a copy of a download into another cache, if that can be written."""
-    place = cache_dir / path.name
+    """Put a copy of a download into another cache, if that can be written.
+
+    Where another person's copy cannot be replaced, as in a folder like /tmp, it stands beside it.
+    """
+    for place in (cache_dir / path.name, cache_dir / f"{path.name}.{os.getuid()}"):
+        try:
+            _make_folder(cache_dir)
+            with atomic_path(place) as copy:
+                shutil.copyfile(path, copy)
+                _make_readable(copy)
+        except OSError as error:
+            log.warning("%s: cannot be written (%s)", place, error.strerror)
+        else:
+            return
+
+
+def kept_copies(url: str, cache_dir: Path) -> list[Path]:
+    """Return the copies of a download that `keep` put there, the newest first."""
+    name = re.compile(rf"{re.escape(cache_name(url))}(\.\d+)?")
     try:
-        _make_folder(cache_dir)
-        with atomic_path(place) as copy:
-            shutil.copyfile(path, copy)
-            _make_readable(copy)
-    except OSError as error:
-        log.warning("%s: cannot be written (%s)", place, error.strerror)
+        copies = [path for path in cache_dir.iterdir() if name.fullmatch(path.name)]
+        return sorted(copies, key=lambda path: path.stat().st_mtime, reverse=True)
+    except OSError:
+        return []
 
 
 def _fetched(path: Path, request: _Request) -> str:

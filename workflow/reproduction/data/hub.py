@@ -31,8 +31,9 @@ from reproduction.data.download import (
     RefusedError,
     download,
     keep,
+    kept_copies,
 )
-from sagevocab.errors import tell
+from sagevocab.errors import UserError, tell
 from sagevocab.files import atomic_path
 
 if TYPE_CHECKING:
@@ -103,7 +104,14 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
     address = f"{_server()}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
     expected = Expected(check=lambda path: _read_listing(path, hub))
-    if _COMMIT.fullmatch(hub.revision) or constants.HF_HUB_OFFLINE:
+    is_pinned = bool(_COMMIT.fullmatch(hub.revision))
+    if (
+        constants.HF_HUB_OFFLINE
+        and not is_pinned
+        and (kept := _kept_listing(source, url, cache_dir))
+    ):
+        commit, files = kept
+    elif constants.HF_HUB_OFFLINE or is_pinned:
         commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub)
     else:
         with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
@@ -112,6 +120,24 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
             commit, files = _read_listing(path, hub)
     log.info("%s: revision %s is commit %s", hub_url(hub), hub.revision, commit)
     return commit, files
+
+
+def _kept_listing(source: Hub, url: str, cache_dir: Path) -> tuple[str, dict[str, Expected]] | None:
+    """Return what the newest list of a branch says that was kept and can be read, if there is one.
+
+    Raises:
+        UserError: it lacks the wanted files, or is damaged.
+    """
+    for path in kept_copies(url, cache_dir):
+        try:
+            return _read_listing(path, source.hub)
+        except OSError as error:
+            log.warning("%s: cannot be read (%s)", path, error.strerror)
+        except RefusedError as error:
+            raise UserError(
+                f"{path}: {error}, and HF_HUB_OFFLINE is set; unset it, or {source.advice}"
+            ) from error
+    return None
 
 
 def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
