@@ -438,3 +438,12 @@ def refuse_to_read(monkeypatch, kept: list[Path]) -> None:
     for name in ("open", "read_bytes"):
         monkeypatch.setattr(Path, name, guarded(getattr(Path, name)))
     monkeypatch.setattr(Path, "replace", replaced)
+
+
+def test_parts_with_other_columns_are_not_joined(tmp_path: Path) -> None:
+    parts = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    pd.DataFrame({"text": ["a"]}).to_parquet(parts[0])
+    pd.DataFrame({"text": [1]}).to_parquet(parts[1])
+    with pytest.raises(UserError, match="has other columns"):
+        hub.join_rows(parts, tmp_path / "all.parquet", None, 1)
+    assert not (tmp_path / "all.parquet").exists()

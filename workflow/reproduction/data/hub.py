@@ -222,8 +222,14 @@ def join_rows(
     """Write the rows of several parquet files to one.
 
     share: [from, to] of a seeded shuffle of the rows, which stay in their order; None for all.
+
+    Raises:
+        UserError: they have different columns.
     """
     files = [parquet.ParquetFile(path) for path in paths]
+    for path, file in zip(paths, files, strict=True):
+        if file.schema_arrow != files[0].schema_arrow:
+            raise UserError(f"{path}: has other columns than {paths[0]}; name one in `hub.files`")
     chosen = np.ones(sum(file.metadata.num_rows for file in files), dtype=bool)
     if share:
         order = np.random.default_rng(seed).permutation(len(chosen))
