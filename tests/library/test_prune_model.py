@@ -170,18 +170,18 @@ def test_ids_in_configurations_are_new_and_places_are_not(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "says"),
     [
-        lambda folder: (folder / "before/config.json").write_text("{"),
-        lambda folder: (folder / "tokenizer/old_ids.npy").write_bytes(b"x"),
-        lambda folder: cut(next((folder / "before").glob("*.safetensors"))),
+        (lambda folder: (folder / "before/config.json").write_text("{"), "is not JSON"),
+        (lambda folder: (folder / "tokenizer/old_ids.npy").write_bytes(b"x"), "prune again"),
+        (lambda folder: cut(next((folder / "before").glob("*.safetensors"))), "is cut"),
     ],
 )
-def test_damaged_files_are_one_line(change, tmp_path: Path) -> None:
+def test_damaged_files_are_one_line(change, says: str, tmp_path: Path) -> None:
     saved(tmp_path / "before", "llama")
     prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
     change(tmp_path)
-    with pytest.raises(UserError):
+    with pytest.raises(UserError, match=says):
         prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
 
 

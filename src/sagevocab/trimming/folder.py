@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,8 +17,7 @@ from sagevocab.huggingface.export import check_output, disk_errors
 from sagevocab.huggingface.sentencepiece import ordinary_pieces, parse_model
 from sagevocab.huggingface.special_tokens import roles_of
 from sagevocab.pieces import tokens_by_id
-
-log = logging.getLogger(__name__)
+from sagevocab.trimming.models import merges_of
 
 OLD_IDS = "old_ids.npy"
 ENTRIES_BEFORE = "entries_before_pruning"  # of tokenizer_config.json
@@ -83,7 +81,6 @@ def _made(
 ) -> dict[str, bytes]:
     """Return the files beside the tokenizer.json, by name."""
     spec = json.loads(tokenizer.to_str())
-    model = spec["model"]
     entries = tokenizer.get_vocab(with_added_tokens=True)
     new_id = {int(old): new for new, old in enumerate(old_ids)}
     made = {}
@@ -102,7 +99,7 @@ def _made(
                 {token: entries[token] for token in json.loads(content) if token in entries}
             )
         elif name == "merges.txt":
-            merges = (pair if isinstance(pair, str) else " ".join(pair) for pair in model["merges"])
+            merges = map(" ".join, merges_of(spec["model"]))
             made[name] = "\n".join(["#version: 0.2", *merges, ""]).encode()
         elif name == "vocab.txt":
             made[name] = "".join(f"{one}\n" for one in tokens_by_id(tokenizer)).encode()

@@ -83,6 +83,12 @@ def model_of(spec: Spec, protected: Iterable[str], name: str) -> Model:
 # --- BPE
 
 
+def merges_of(model: Spec) -> list[tuple[str, ...]]:
+    """Return the merges of a BPE by rank: older files have them as `a b`, newer ones as pairs."""
+    given = model["merges"]
+    return [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in given]
+
+
 class Bpe(Model):
     """Byte-pair encoding: of letters, bytes, or letters with bytes for those it lacks."""
 
@@ -92,10 +98,7 @@ class Bpe(Model):
         self._model = model
         self._suffix = model.get("end_of_word_suffix") or ""
         self._falls_back = bool(model.get("byte_fallback")) and self.ids.keys() >= {*BYTES}
-        self._merges = [
-            tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge)
-            for merge in model["merges"]
-        ]
+        self._merges = merges_of(model)
         self._rank = {merge: rank for rank, merge in reversed([*enumerate(self._merges)])}
         self._making: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for merge in self._rank:

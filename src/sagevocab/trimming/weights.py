@@ -10,7 +10,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -138,7 +138,7 @@ def _rows_of(config: Mapping[str, Any], source: Path) -> int:
     """
     if "quantization_config" in config:
         raise UserError(f"model: {source} is quantized; prune the model before it is")
-    sizes = dict(_sizes(config))
+    sizes = _sizes(config)
     found = set().union(*sizes.values())
     if "vocab_size" not in sizes or not {*sizes} <= {*_SAME_SIZE} or len(found) != 1:
         named = ", ".join(sorted(sizes)) or "no vocab_size"
@@ -146,8 +146,8 @@ def _rows_of(config: Mapping[str, Any], source: Path) -> int:
     return found.pop()
 
 
-def _sizes(config: Mapping[str, Any]) -> Iterator[tuple[str, set[int]]]:
-    """Yield each key of a size of a vocabulary, with all its values."""
+def _sizes(config: Mapping[str, Any]) -> dict[str, set[int]]:
+    """Return each key of a size of a vocabulary, with all its values."""
     found: dict[str, set[int]] = {}
     waiting = [config]
     while waiting:
@@ -156,7 +156,7 @@ def _sizes(config: Mapping[str, Any]) -> Iterator[tuple[str, set[int]]]:
                 waiting.append(value)
             elif "vocab_size" in key and key != "type_vocab_size" and isinstance(value, int):
                 found.setdefault(key, set()).add(value)
-    yield from found.items()
+    return found
 
 
 @dataclass(frozen=True)
