@@ -91,13 +91,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def hang_up(self) -> None:
         self.close_connection = True
 
-    def drip(self) -> None:
-        """Announce everything and send a hundred bytes, one by one."""
-        self.reply(200, self.server.content, self.server.validators, share=0)
-        for byte in self.server.content[:100]:
+    def drip(self, sent: bytes, begin: bytes = b"") -> None:
+        """Send a beginning, and the rest byte by byte until the client has enough."""
+        self.wfile.write(begin)
+        for byte in sent:
             self.wfile.write(bytes([byte]))
             self.wfile.flush()
-            time.sleep(0.001)
+            time.sleep(0.01)
+        self.hang_up()
+
+    def drip_gzip(self) -> None:
+        body = gzip.compress(self.server.content, 1)
+        head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
+        self.drip(body[-8:] + bytes(99), head % (len(body) + 99) + body[:-8])
 
     def chunks(self, body: bytes) -> None:
         """Send a body in one chunk that announces twice as much, and hang up."""
@@ -107,14 +113,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n" % (2 * len(body)) + body)
         self.hang_up()
 
-    def storage(self) -> None:
-        """Send elsewhere, where the address is valid no more."""
+    def storage(self, fault: str, status: int) -> None:
+        """Send elsewhere, where the address is valid no more, or the file is not."""
         if self.path.startswith("/signed"):
-            self.reply(403, b"<Error><Code>AccessDenied</Code></Error>")
+            self.reply(status, b"<Error><Code>AccessDenied</Code></Error>")
         else:
             port = self.server.server_port
             where = {"Location": f"http://localhost:{port}/signed?X-Amz-Signature=abc"}
-            self.server.faults.insert(0, "expired signature")
+            self.server.faults.insert(0, fault)
             self.reply(302, b"", where)
 
     def star(self) -> None:
@@ -193,8 +199,18 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     ),
     "a length that is no number": Handler.odd_length,
     "503, and a Retry-After after all years": later(503, "Fri, 31 Dec 99999 23:59:59 GMT"),
-    "expired signature": Handler.storage,
-    "a byte every half second": Handler.drip,
+    "expired signature": lambda handler: handler.storage("expired signature", 403),
+    "storage wants a name": lambda handler: handler.storage("storage wants a name", 401),
+    "storage lacks it": lambda handler: handler.storage("storage lacks it", 404),
+    "drips the file": lambda handler: handler.drip(
+        bytes(999), b"HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n"
+    ),
+    "drips its status": lambda handler: handler.drip(b"HTTP/1.1 200 O" + b"K" * 999),
+    "drips a header": lambda handler: handler.drip(b"a" * 999, b"HTTP/1.1 200 OK\r\nX-Note: "),
+    "drips the page of a redirect": lambda handler: handler.drip(
+        b"a" * 999, b"HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 999\r\n\r\n"
+    ),
+    "drips the end of a gzip": Handler.drip_gzip,
     "chunks, cut": lambda handler: handler.chunks(handler.server.content[:999]),
     "damaged": lambda handler: handler.reply(200, bytes(len(handler.server.content))),
     "whole, as a part of a file of unknown size": Handler.star,

@@ -6,7 +6,6 @@ import bz2
 import gzip
 import hashlib
 import http.server
-import itertools
 import os
 import random
 import stat
@@ -42,14 +41,20 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch) -> list[float]:
-    """The waits that downloads want. By the clock, half a second goes by from block to block."""
+    """The waits that downloads want."""
     waits: list[float] = []
-    ticks = itertools.count()
     monkeypatch.setattr(module, "sleep", waits.append)
-    monkeypatch.setattr(module, "clock", lambda: next(ticks) / 2)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     return waits
+
+
+def lose_patience(monkeypatch) -> None:
+    """Give up a server that sends a byte each hundredth of a second, and after three attempts."""
+    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(module, "SLOWEST", 100)
+    for name in ("ATTEMPTS", "ATTEMPTS_UNANSWERED"):
+        monkeypatch.setattr(module, name, 3)
 
 
 def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> Fetched:
@@ -67,6 +72,7 @@ def starts(server) -> list[int | None]:
 
 # --- faults
 
+SLOW = r"sent \d+ bytes of it in 0 s"
 # What a server does -> what a user reads if it never does anything else. None: it is no fault.
 REASONS = {
     "none": None,
@@ -93,7 +99,11 @@ REASONS = {
     "cut": "the connection was cut",
     "chunks, cut": "the connection was cut",
     "gzip, though nobody asked, and cut": "the connection was cut",
-    "a byte every half second": r"sent \d+ bytes in 30 s",
+    "drips the file": SLOW,
+    "drips its status": SLOW,
+    "drips a header": SLOW,
+    "drips the page of a redirect": SLOW,
+    "drips the end of a gzip": SLOW,
     "short, without a length": "breaks off or is damaged|instead of",
     "short, with a wrong length": "breaks off or is damaged|instead of",
     "empty": "something else than a .bz2 file|instead of",
@@ -105,6 +115,8 @@ REASONS = {
     "a length that is no number": "answers with a header that means nothing",
     "503, and a Retry-After after all years": "HTTP 503 ",
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
+    "storage wants a name": "HTTP 401 Unauthorized from the storage behind it",
+    "storage lacks it": "HTTP 404 Not Found from the storage behind it",
     "206 that says no bytes": "answers another part than was asked for",
     "206 from another byte": "answers another part than was asked for",
     "416": "HTTP 416 ",
@@ -118,8 +130,10 @@ def test_every_fault_has_its_row() -> None:
 @pytest.mark.parametrize("known", [True, False], ids=["checksum", "no checksum"])
 @pytest.mark.parametrize("fault", REASONS)
 def test_a_fault_changes_nothing_and_one_that_stays_is_one_line_until_it_is_mended(
-    server, tmp_path, fault, known
+    server, tmp_path, monkeypatch, fault, known
 ) -> None:
+    if "drips" in fault:
+        lose_patience(monkeypatch)
     server.content, sha256 = PACKED, digest(PACKED) if known else None
     server.faults = [fault]
     get([f"{server.url}/once.bz2"], tmp_path, sha256=sha256)
@@ -147,7 +161,10 @@ def test_a_fault_changes_nothing_and_one_that_stays_is_one_line_until_it_is_mend
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(server, tmp_path, seed) -> None:
+def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(
+    server, tmp_path, monkeypatch, seed
+) -> None:
+    lose_patience(monkeypatch)
     rng = random.Random(seed)
     with Running() as mirror:
         for one in (server, mirror):
@@ -321,28 +338,46 @@ def test_a_name_that_does_not_resolve_and_plain_http_are_said(server, tmp_path) 
 
 
 class Proxy(http.server.BaseHTTPRequestHandler):
-    """A proxy that opens no tunnel."""
+    """A proxy that opens no tunnel; without a status, it hangs up."""
 
     def do_CONNECT(self) -> None:  # noqa: N802
-        self.send_error(self.server.status)
+        if self.server.status:
+            self.send_error(self.server.status)
+        self.close_connection = True
 
     def log_message(self, *args) -> None:
         pass
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(403, ForbiddenError), (407, ForbiddenError), (502, UserError)]
+    ("status", "message"),
+    [
+        (403, "the proxy answers HTTP 403; ask who runs it"),
+        (407, "the proxy answers HTTP 407; HTTPS_PROXY needs name and password"),
+        (502, r"the proxy answers HTTP 502\)"),
+        (None, r"the connection was cut\)"),
+    ],
 )
-def test_a_proxy_that_refuses_is_said(tmp_path, monkeypatch, status, kind) -> None:
+def test_a_proxy_that_refuses_is_said_and_is_not_the_server(
+    tmp_path, monkeypatch, status, message
+) -> None:
     with Running(Proxy) as proxy:
         proxy.status = status
         monkeypatch.setenv("HTTPS_PROXY", proxy.url)
-        with pytest.raises(UserError, match=rf"\(the proxy answers HTTP {status}\)") as caught:
+        with pytest.raises(UserError, match=rf"\({message}") as caught:
             get(["https://a.invalid/a"], tmp_path)
-    assert type(caught.value) is kind
+    assert type(caught.value) is UserError
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
-    with pytest.raises(UserError, match=r"\(the proxy cannot be reached\)"):
+    with pytest.raises(UserError, match=r"\(the proxy cannot be reached; see HTTPS_PROXY\)"):
         get(["https://a.invalid/a"], tmp_path)
+
+
+def test_certificates_that_cannot_be_used_are_named(tmp_path, monkeypatch) -> None:
+    for bundle in (tmp_path / "none.pem", tmp_path / "empty.pem"):
+        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
+        with pytest.raises(UserError, match=rf"REQUESTS_CA_BUNDLE={bundle}: cannot be read"):
+            get(["https://127.0.0.1:9/a"], tmp_path)
+        (tmp_path / "empty.pem").touch()
 
 
 def test_an_authorization_goes_to_no_other_server_and_is_in_no_message(server, tmp_path) -> None:
@@ -440,6 +475,22 @@ def test_a_run_does_not_change_the_dates_of_another(server, tmp_path) -> None:
     assert second.stat().st_mtime > 1e9
     second.write_bytes(b"")
     assert kept.read_bytes() == CONTENT
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can be two people")
+def test_what_another_person_began_and_nobody_can_remove_is_named(server) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder)
+        cache.chmod(0o1777)
+        url = f"{server.url}/a"
+        part = cache / f"{cache_name(url)}.part"
+
+        def refused() -> None:
+            with pytest.raises(UserError, match=f"{part}: .* its owner can delete it"):
+                download([url], cache_dir=cache)
+
+        assert by_person(1001, 0o022, lambda: part.write_bytes(CONTENT[:9])) == 0
+        assert by_person(1002, 0o022, refused) == 0
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be two people")

@@ -15,6 +15,7 @@ from pathlib import Path
 import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
+from huggingface_hub import get_token
 
 from fault_server import FAULTS, HubHandler, Running
 from reproduction.data import download, hub
@@ -142,6 +143,8 @@ REASONS = {
     "web page": "gives a web page|instead of",
     "redirects to itself": "redirects without end",
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
+    "storage wants a name": "HTTP 401 Unauthorized from the storage behind it",
+    "storage lacks it": "HTTP 404 Not Found from the storage behind it",
     "odd list": "instead of|something else than a list",
     "redirects to no address": "answers with a header that means nothing",
     "deep list": "instead of|something else than a list",
@@ -277,6 +280,25 @@ def test_the_token_is_sent_and_nothing_of_netrc(site, tmp_path, monkeypatch) -> 
 
 def elsewhere_on_the_server(handler) -> None:
     handler.reply(302, b"", {"Location": handler.path})
+
+
+def test_a_token_that_cannot_be_read_is_named(site, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(hub, "get_token", get_token)
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    monkeypatch.setattr(constants, "HF_TOKEN_PATH", str(tmp_path))  # a folder
+    with pytest.raises(UserError, match=f"^{tmp_path}: your token cannot be read"):
+        get(words(), tmp_path)
+
+
+@pytest.mark.parametrize(("lacking", "listed"), [("0000", "0001"), ("0001", "0002")])
+def test_a_numbered_set_without_one_of_its_files_is_refused(
+    site, tmp_path, lacking, listed
+) -> None:
+    numbers = {"0000", "0001", "0002", "0003"} - {lacking}
+    site.files = {f"tr/train/{number}.parquet": ROWS.to_parquet() for number in numbers}
+    message = rf"\(lists tr/train/{listed}\.parquet, not {lacking}\.parquet\)"
+    with pytest.raises(UserError, match=message):
+        get(words(), tmp_path)
 
 
 def test_a_table_that_is_there_in_two_counts_is_refused_unless_one_is_chosen(

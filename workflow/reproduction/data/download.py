@@ -1,20 +1,23 @@
 """Files from the network: whole or not at all, checked, from the first address that gives them.
 
-What a busy or broken server withholds is asked for again with growing waits; what it refuses, once
-more, seconds later. A cut download goes on where it ended if the file's checksum is known, which
-shows whether the parts fit; else it starts over. Finished downloads stay in a cache, which several
-people may share. A span of a file, such as a stream of a dump, is kept like a file of its own.
+What a busy, slow or broken server withholds is asked for again with growing waits; what it
+refuses, once more, seconds later. A cut download goes on where it ended if the file's checksum is
+known, which shows whether the parts fit; else it starts over. Finished downloads stay in a cache,
+which several people may share. A span of a file, such as a stream of a dump, is kept like a file.
 """
 
 from __future__ import annotations
 
 import fcntl
+import functools
 import hashlib
 import http.client
 import logging
 import os
 import re
 import shutil
+import signal
+import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -38,8 +41,9 @@ ATTEMPTS = 10  # in a row without another block of the file
 ATTEMPTS_UNANSWERED = 4  # the same, of a server that has never answered
 LONGEST_WAIT_SECONDS = 60.0  # between attempts; the first wait is a second, each other twice that
 SECOND_LOOK_SECONDS = 5.0  # until what was refused is asked for again
-TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
-SLOWEST = 10_000  # bytes in REPORT_SECONDS; a slower connection is given up
+CONNECT_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0  # with an answer that brings less than SLOWEST bytes in them
+SLOWEST = 10_000
 REPORT_SECONDS = 30.0
 _BLOCK = 1 << 16
 _SHARE_BYTES = 0x40049409  # FICLONE of Linux
@@ -52,7 +56,7 @@ _HEADERS = {
 
 # The first byte to read and the one after the last; None: to the end of the file.
 Span = tuple[int, int | None]
-sleep, clock = time.sleep, time.monotonic  # tests have others
+sleep = time.sleep  # tests have another
 
 
 class UnavailableError(UserError):
@@ -180,12 +184,13 @@ def _failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
 
 @contextmanager
 def disk_errors(place: Path, advice: str) -> Iterator[None]:
-    """Turn a full or read-only disk into one line."""
+    """Turn a full or read-only disk into one line, which names the file if the system does."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
-        raise UserError(f"{place}: cannot be written ({reason}); {advice}") from error
+        file = error.filename or place
+        raise UserError(f"{file}: cannot be written ({reason}); {advice}") from error
 
 
 def publish(source: Path, output: Path) -> None:
@@ -253,11 +258,21 @@ def _fetched(path: Path, request: _Request) -> str:
             part = path.with_name(f"{path.name}.part")
             # Without a checksum, nothing would show that a rest is of another file.
             if not expected.checksums or not os.access(part, os.W_OK):
-                part.unlink(missing_ok=True)
+                _remove(part)
             sha256 = request.receive_all(part)
             _make_readable(part)
             part.replace(path)
     return sha256
+
+
+def _remove(part: Path) -> None:
+    try:
+        part.unlink(missing_ok=True)
+    except PermissionError as error:  # in a folder like /tmp
+        raise UserError(
+            f"{part}: another person's unfinished download cannot be removed; its owner can delete "
+            "it, or set `download_dir` to another folder"
+        ) from error
 
 
 def _finished(path: Path, expected: Expected) -> str | None:
@@ -437,16 +452,18 @@ class _Request:
         first, end = self.span or (0, None)
         begin = first + _size(part)
         asked = {"Range": f"bytes={begin}-{'' if end is None else end - 1}"}
-        with self._answer(asked if begin or self.span else {}) as response:
+        with _Pace() as pace, self._answer(asked if begin or self.span else {}) as response:
             if response.status_code == 416 and part.exists():
                 return  # nothing is left to come; the checksum decides
             encoded = self._is_encoded(response)
             total = self._total(response, part, begin, encoded=encoded)
             wanted = end - first if end is not None else total and total - first
             blocks = iter(lambda: response.raw.read1(_BLOCK, decode_content=encoded), b"")
+            reported = _reported(blocks, part.name.removesuffix(".part")[17:], wanted)
             with part.open("ab" if response.status_code == 206 else "wb") as file:
-                for block in _paced(blocks, part.name.removesuffix(".part")[17:], wanted):
+                for block in reported:
                     file.write(block)
+                    pace.came += len(block)
         if wanted is not None and _size(part) != wanted:
             problem = f"the connection was cut at byte {_size(part)} of {wanted}"
             if _size(part) > wanted:
@@ -458,9 +475,11 @@ class _Request:
     def _answer(self, asked: Mapping[str, str]) -> Iterator[requests.Response]:
         """Ask once; failures of the network and of the server become the errors of this module."""
         headers = {**_HEADERS, **self.headers, **asked}
-        options = {"stream": True, "timeout": TIMEOUT_SECONDS}
+        options = {"stream": True, "timeout": (CONNECT_SECONDS, None)}
         if "Authorization" in self.headers:
             options["auth"] = _as_given
+        for variable in _CERTIFICATES:
+            _check_certificates(variable, os.environ.get(variable))
         try:
             with _session.get(self.url, headers=headers, **options) as response:
                 self._check_status(response)
@@ -478,12 +497,17 @@ class _Request:
         if re.fullmatch("[A-Za-z]{1,40}", code := response.headers.get("X-Error-Code", "")):
             reason += f", {code}"
         elsewhere = urlsplit(response.url).netloc != urlsplit(self.url).netloc
-        if status == 403 and elsewhere:  # a signed address is valid for a while only
-            raise PassingError(f"{reason} from the storage behind it")
+        if elsewhere:
+            reason += " from the storage behind it"
+        if elsewhere and status in (401, 403):  # a signed address is valid for a while only
+            raise PassingError(reason)
         if status in (202, 408, 421, 425, 429) or status >= 500:
             raise PassingError(reason, wait=_retry_after(response))
-        forbidden = status in (401, 403, 407)
-        raise RefusedError(reason, gone=status in (404, 410, 451), forbidden=forbidden)
+        if status == 407:
+            raise RefusedError(_refused_by_proxy(407))
+        # The server has what its storage lacks.
+        gone = status in (404, 410, 451) and not elsewhere
+        raise RefusedError(reason, gone=gone, forbidden=status in (401, 403))
 
     def _total(
         self, response: requests.Response, part: Path, begin: int, *, encoded: bool
@@ -518,27 +542,69 @@ def _size(part: Path) -> int:
     return part.stat().st_size if part.exists() else 0
 
 
-def _paced(blocks: Iterable[bytes], name: str, total: int | None) -> Iterator[bytes]:
-    """Yield blocks, and say from time to time how much came.
+class _Pace:
+    """Gives up an answer that brings less than SLOWEST bytes in PATIENCE_SECONDS.
 
-    Raises:
-        PassingError: hardly anything came since the last report.
+    By an alarm: the time limit of a connection begins anew with each byte, be it of a header, a
+    redirect or the end of a compression.
     """
+
+    def __init__(self) -> None:
+        """Begin with no byte."""
+        self.came = self._before = 0
+
+    def __enter__(self) -> _Pace:
+        """Set the alarm; only the main thread can."""
+        self._handler = signal.signal(signal.SIGALRM, self._look)
+        signal.setitimer(signal.ITIMER_REAL, PATIENCE_SECONDS, PATIENCE_SECONDS)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Clear it."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._handler)
+
+    def _look(self, *_alarm: object) -> None:
+        came = self.came - self._before
+        if came < SLOWEST:
+            raise PassingError(f"sent {came} bytes of it in {PATIENCE_SECONDS:.0f} s")
+        self._before = self.came
+
+
+def _reported(blocks: Iterable[bytes], name: str, total: int | None) -> Iterator[bytes]:
+    """Yield blocks, and say from time to time how much came."""
     whole = "" if total is None else f" of {total / 1e6:,.0f} MB"
-    came, before, reported = 0, 0, clock()
+    came, before, reported = 0, 0, time.monotonic()
     for block in blocks:
         yield block
         came += len(block)
-        seconds = clock() - reported
+        seconds = time.monotonic() - reported
         if seconds < REPORT_SECONDS:
             continue
-        if came - before < SLOWEST:
-            raise PassingError(f"sent {came - before} bytes in {seconds:.0f} s")
         rate = (came - before) / seconds / 1e6
         line = f"{name}: {came / 1e6:,.0f} MB{whole}, {rate:.1f} MB/s"
         log.info("%s", line)
         tell(line)
-        before, reported = came, clock()
+        before, reported = came, time.monotonic()
+
+
+_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # that requests looks at
+
+
+@functools.cache
+def _check_certificates(variable: str, bundle: str | None) -> None:
+    """Refuse a file or folder of certificates that cannot be used, which would be no connection."""
+    if not bundle:
+        return
+    try:
+        is_folder = Path(bundle).is_dir()
+        ssl.create_default_context(**{"capath" if is_folder else "cafile": bundle})
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UserError(
+            f"{variable}={bundle}: cannot be read as certificates ({reason}); name the file of "
+            "your network's, or unset it"
+        ) from error
 
 
 def _retry_after(response: requests.Response) -> float:
@@ -560,13 +626,23 @@ _LASTING = {
     "InvalidHeader|UnicodeEncodeError": "a header cannot be sent; see whether HF_TOKEN is whole",
 }
 _PASSING = {
-    "ProxyError": "the proxy cannot be reached",
+    "ProxyError.*(NewConnectionError|ConnectTimeout|NameResolutionError)": "the proxy cannot be "
+    "reached; see HTTPS_PROXY",
+    "ProxyError": "the proxy cut the connection",
     "gaierror|NameResolutionError": "the name of the server does not resolve",
     "Timeout": "no answer in time",
     "DecodeError|ContentDecodingError": "its compression is damaged",
     "ProtocolError|IncompleteRead": "the connection was cut",
     "": "no connection",
 }
+
+
+def _refused_by_proxy(status: int) -> str:
+    ways_out = {
+        403: "; ask who runs it to let this server through",
+        407: "; HTTPS_PROXY needs name and password, http://NAME:PASSWORD@HOST",
+    }
+    return f"the proxy answers HTTP {status}{ways_out.get(status, '')}"
 
 
 def _network_error(error: Exception) -> RefusedError:
@@ -576,9 +652,9 @@ def _network_error(error: Exception) -> RefusedError:
         causes.append(cause)
     text = " ".join(f"{type(cause).__name__}: {cause}" for cause in causes)
     if refusal := re.search(r"Tunnel connection failed: (\d{3})", text):
-        reason = f"the proxy answers HTTP {refusal[1]}"
         is_busy = refusal[1].startswith("5")
-        return PassingError(reason) if is_busy else RefusedError(reason, forbidden=True)
+        kind = PassingError if is_busy else RefusedError
+        return kind(_refused_by_proxy(int(refusal[1])))
     for sign, reason in _LASTING.items():
         if re.search(sign, text):
             return RefusedError(reason)

@@ -44,7 +44,8 @@ log = logging.getLogger(__name__)
 
 _COMMIT = re.compile("[0-9a-f]{40}")
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
-# train-00003-of-00041.parquet
+# 0003.parquet, as the hub names parts of a set that it converts; train-00003-of-00041.parquet
+_NUMBERED = re.compile(r"(?P<start>(.*/)?)(?P<number>\d{4})\.parquet")
 _COUNTED = re.compile(r"(?P<start>.*?)(?P<number>\d{1,9})-of-(?P<total>\d{1,9})\b")
 
 
@@ -145,7 +146,7 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
 
     Raises:
         RefusedError: it says something else, is of another data set or commit, no file has such a
-            name, or it lacks files that the names of others count.
+            name, or it lacks files that the names of others count or leave a hole for.
     """
     try:
         said = json.loads(path.read_bytes())
@@ -168,7 +169,19 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
         found = sorted(numbers[start, total])
         if len(found) != total or found not in ([*range(total)], [*range(1, total + 1)]):
             raise RefusedError(f"lists not the {total} files {start}*, each once")
+    _check_no_hole(files, wanted)
     return commit, wanted
+
+
+def _check_no_hole(listed: Iterable[str], wanted: Iterable[str]) -> None:
+    """Refuse a set of which one of the files that are numbered from 0 is not listed."""
+    numbers = defaultdict(list)
+    for match in filter(None, map(_NUMBERED.fullmatch, sorted(listed))):
+        numbers[match["start"]].append(int(match["number"]))
+    for start in {match["start"] for match in filter(None, map(_NUMBERED.fullmatch, wanted))}:
+        for number, found in enumerate(numbers[start]):
+            if number != found:
+                raise RefusedError(f"lists {start}{found:04d}.parquet, not {number:04d}.parquet")
 
 
 def _numbers(names: Iterable[str]) -> dict[tuple[str, int], list[int]]:
@@ -212,7 +225,13 @@ def _authorization() -> dict[str, str]:
     if given := re.search("//([^/]*)@", constants.ENDPOINT):
         pair = b64encode(unquote(given[1]).encode()).decode()
         return {"Authorization": f"Basic {pair}"}
-    token = get_token()
+    try:
+        token = get_token()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{constants.HF_TOKEN_PATH}: your token cannot be read "
+            f"({getattr(error, 'strerror', 'no text')}); mend or delete the file, or set HF_TOKEN"
+        ) from error
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
