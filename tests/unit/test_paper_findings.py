@@ -14,7 +14,7 @@ import pytest
 from jinja2 import nodes
 
 from claim_samples import PAPER, TEMPLATE, VALUES
-from reference_runs import REFERENCE
+from reference_runs import REFERENCE, reference_run
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.findings import (
     SUMMARY,
@@ -25,7 +25,7 @@ from reproduction.paper.findings import (
     without_gaps,
 )
 from reproduction.paper.table import read_csv
-from sagevocab.files import read_json
+from reproduction.run_report import report_run
 
 TEMPLATE = TEMPLATE.with_name("findings.md.jinja")
 FOLDER = REFERENCE / "intrinsic"
@@ -34,13 +34,16 @@ NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|9
 
 
 @pytest.fixture(scope="module")
-def evidence() -> Evidence:
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Evidence:
     """What the reference run found."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("texts"))
+        run = report_run(reference_run("intrinsic"))
     return Evidence(
         read_records(FOLDER / "frames/claims.parquet", VALUES),
         {path.stem: read_csv(path) for path in FOLDER.glob("tables/*.csv")},
         PAPER,
-        {**read_json(FOLDER / "frames/report.json")["run"], "languages": ["en", "tr"]},
+        {**run, "languages": ["en", "tr"]},
     )
 
 

@@ -11,8 +11,7 @@ from reference_runs import REFERENCE, reference_run
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import build_findings
-from reproduction.run_report import texts
-from sagevocab.files import read_json
+from reproduction.run_report import report_run, texts
 
 FOLDER = REFERENCE / "intrinsic"
 CLAIMS = FOLDER / "frames/claims.parquet"
@@ -36,7 +35,7 @@ def test_findings_are_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         claims=CLAIMS,
         tables={path.stem: path for path in FOLDER.glob("tables/*.csv")},
         values=VALUES,
-        run={**read_json(FOLDER / "frames/report.json")["run"], "languages": run.languages},
+        run={**report_run(run), "languages": run.languages},
         texts=texts(run),
         figures=[path.stem for path in FOLDER.glob("figures/*.png")],
     )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
-import shutil
 from itertools import combinations, product
 from pathlib import Path
 
@@ -15,8 +12,6 @@ from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
 from reproduction.paper.claims_frame import read_records
-from reproduction.redraw import rebuild_report
-from sagevocab.errors import UserError
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
@@ -164,29 +159,3 @@ def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
     blind = {f"{sage} without vectors": f"{name}_zero"}
     found = {label: in_common(pruned, name, one) for label, one in (CONTROLS | blind).items()}
     assert found == pytest.approx({label: means[label] for label in found})
-
-
-def test_the_report_page_is_built_from_what_is_committed(tmp_path):
-    folder = REFERENCE / "intrinsic"
-    rebuild_report(folder, tmp_path)
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    data = re.search(r'id="playground-data">(.*?)</script>', page, re.DOTALL)
-    playground = json.loads(data[1])
-    for language in playground["languages"]:
-        names = [tokenizer["label"] for tokenizer in language["tokenizers"]]
-        assert names == ["BPE", "SaGe (printed)", "SaGe 1.0 (released)"], language["name"]
-    shown = set(re.findall(r'id="((?:figure|table)_\w+)"', page))
-    committed = {file.stem for form in ("png", "csv") for file in folder.glob(f"*/*.{form}")}
-    assert shown == committed
-    assert (tmp_path / "findings.md").is_file()
-
-
-def test_a_folder_without_findings_is_one_line(tmp_path):
-    folder = tmp_path / "folder"
-    shutil.copytree(
-        REFERENCE / "intrinsic", folder, ignore=shutil.ignore_patterns("prunings", "figures")
-    )
-    (folder / "findings.md").unlink()
-    with pytest.raises(UserError, match="findings.md: cannot be read"):
-        rebuild_report(folder, tmp_path)
-    assert not (tmp_path / "report.html").exists()

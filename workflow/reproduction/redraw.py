@@ -2,25 +2,19 @@
 
     python -m reproduction.redraw results/reference/intrinsic OUTPUT [NAME ...]
 
-Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named. Without
-names, it builds OUTPUT/report.html, too, with the folder's tokenizers in the playground.
+Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named.
 """
 
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.artefacts.registry import RESOURCES, make, places
-from reproduction.paper.frames import REPORT, read_calls
-from reproduction.paper.report import build_report
+from reproduction.paper.frames import read_calls
 from sagevocab.errors import UserError
-from sagevocab.files import read_json
-
-TEMPLATE = RESOURCES.parent / "report/report.html.jinja"
 
 
 def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
@@ -43,45 +37,6 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
     return [*(names or calls)]
 
 
-def rebuild_report(folder: Path, output: Path) -> None:
-    """Build the report page of `folder` in `output`, from the figures and tables drawn there.
-
-    Those that were not are the folder's.
-
-    Raises:
-        UserError: the folder lacks what the page needs.
-    """
-    given = read_json(folder / "frames" / REPORT)
-
-    def made(place: str) -> Path:
-        """Return what was drawn again, or else what was committed."""
-        return output / place if (output / place).is_file() else folder / place
-
-    figures = {name: made(f"figures/{name}.png") for name in given["titles"]}
-    tables = {name: made(f"tables/{name}.md") for name in given["titles"]}
-    build_report(
-        output / "report.html",
-        title=f"SaGe, run {given['run']['name']}",
-        figures={name: file for name, file in figures.items() if file.is_file()},
-        tables={name: file for name, file in tables.items() if file.is_file()},
-        **given,
-        vocabularies={
-            language.name: {
-                name: language / name / "tokenizer.json"
-                for name in given["run"]["labels"]
-                if (language / name).is_dir()
-            }
-            for language in sorted((folder / "tokenizers").glob("*"))
-        },
-        corpora={},
-        paper=RESOURCES / "paper_values.yaml",
-        template=TEMPLATE,
-        claims_path=folder / "frames/claims.parquet",
-        findings=folder / "findings.md",
-    )
-    shutil.copyfile(folder / "findings.md", output / "findings.md")  # the page links it
-
-
 def main() -> None:
     """Read the command line, draw, say where."""
     parser = argparse.ArgumentParser(prog="reproduction.redraw", description=__doc__.split("\n")[0])
@@ -91,12 +46,9 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         names = redraw(arguments.folder, arguments.output, arguments.names)
-        has_page = not arguments.names and (arguments.folder / "frames" / REPORT).is_file()
-        if has_page:
-            rebuild_report(arguments.folder, arguments.output)
     except UserError as error:
         sys.exit(f"error: {error}")
-    print(f"{len(names)} figures and tables{' and report.html' * has_page} in {arguments.output}")
+    print(f"{len(names)} figures and tables in {arguments.output}")
 
 
 if __name__ == "__main__":

@@ -240,7 +240,6 @@ rule build_reference:
         tasks=reference_tasks(run),
         run=report_run(run),
         calls=lambda wildcards, output: CALLS,
-        report={} if run.models else {"titles": TITLES, "captions": CAPTIONS},
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
     script:
         "../scripts/build_reference.py"

@@ -26,7 +26,6 @@ with job(snakemake):
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         calls=params.calls,
-        report=params.report,
         results=Path(inputs.artefacts[0]).parents[1],
         prunings=inputs.prunings,
     )

@@ -2,8 +2,7 @@
 
 `calls.json` has the call of each: its function, the files that it reads, its settings, its caption.
 A file or folder of the run is named `frames:` and its path in the run's folder, a file of the
-pipeline `resources:` and its name. `report.json` has what the page says of the run, and the titles
-and captions on it.
+pipeline `resources:` and its name.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ Calls = dict[str, dict[str, Any]]
 # The path of a file, or paths in lists and mappings, as the function takes what is read from them.
 Paths = str | Sequence[Any] | Mapping[str, Any]
 CALLS = "calls.json"
-REPORT = "report.json"
 LARGEST_FRAMES = 4_000_000  # bytes, of what one figure or table is drawn from
 
 
@@ -79,13 +77,9 @@ def write_frames(folder: Path, calls: Mapping[str, Mapping[str, Any]], results: 
         for artefact, call in calls.items()
         if artefact not in heavy
     }
-    write_in_order(folder / CALLS, written)
+    # Keys stay as they are: rows, columns and tokenizers are shown in their order.
+    write_text(folder / CALLS, json.dumps(written, indent=1, ensure_ascii=False) + "\n")
     return heavy
-
-
-def write_in_order(path: Path, value: Any) -> None:
-    """Write JSON, its keys as they are: rows, columns and tokenizers are shown in their order."""
-    write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_calls(folder: Path, resources: Path) -> Calls:

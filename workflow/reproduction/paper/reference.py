@@ -21,7 +21,7 @@ import pyarrow.parquet
 
 from reproduction.manifest import git_commit
 from reproduction.paper.formats import listed, page_environment
-from reproduction.paper.frames import LARGEST_FRAMES, REPORT, write_frames, write_in_order
+from reproduction.paper.frames import LARGEST_FRAMES, write_frames
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import scope_note
 from reproduction.paper.report import differences, show_setting
@@ -45,7 +45,6 @@ def build_reference(
     paper: Path | str,
     command: str,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
-    report: Mapping[str, Mapping[str, str]] | None = None,
     results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
@@ -64,7 +63,6 @@ def build_reference(
         paper: `paper_values.yaml`.
         command: what was run.
         calls: of `write_frames`, for the run's folder `results`.
-        report: titles and captions of the report page, if it is to be built again.
         results: the run's folder.
         lists: path and format of the lists of segmented words.
         tasks: label, split, title, files (of the source) and rows (path of the rows taken from
@@ -88,8 +86,6 @@ def build_reference(
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
-        if report:
-            write_in_order(folder / "frames" / REPORT, {"run": run, **report})
         write_prunings(list(map(Path, prunings)), folder / "prunings")
         page = _render(
             template,
