@@ -33,7 +33,6 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "high": 0.85,
         "verdict": verdict,
         "reason": None,
-        "failed_premise": None,
         "corpus": "train",
         "text": "English, training corpus",
         "language": "en",
@@ -45,7 +44,6 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
         "agreeing": {"random": 1, "frequency": 0, "counts": 1},
         "meets": True,
-        "group": f"measure_of({name})",
         "uncounted": None,
     }
     return {**values, **changes}

@@ -179,7 +179,6 @@ def test_printed_segmentations_spell_their_sentence():
 def test_a_claim_can_be_judged(claim: Statement):
     ids = [other.id for other in PAPER["claims"]]
     assert ids.count(claim.id) == 1
-    assert claim.premise is None or claim.premise in ids
     assert claim.objection or claim.measured_by
     if claim.measured_by:
         inspect.signature(claim.measured_by.function).bind(None, **claim.arguments)
@@ -364,8 +363,6 @@ def test_words_and_agreement_of_seeds_are_the_majoritys():
     words = (("a", False), ("b", True), ("b", True))
     together = intervals.over_seeds([Measurement(word, holds=holds) for word, holds in words])
     assert (together.value, together.holds, together.agrees) == ("a", True, None)
-    rare = [Measurement(0.1, left_out=count) for count in (2, 5, 9)]
-    assert intervals.over_seeds(rare).left_out == 5
 
 
 # --- measurements

@@ -45,7 +45,7 @@ from sagevocab.files import write_json, write_text
 
 log = logging.getLogger(__name__)
 
-_OF_MEASUREMENT = ("low", "high", "test", "p_value", "p_adjusted", "left_out")
+_OF_MEASUREMENT = ("low", "high", "test", "p_value", "p_adjusted")
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 

@@ -8,7 +8,7 @@ seeds of a reading together, or of BPE, has a verdict too. Its columns:
 - seed: 1, 2, ... within a reading or a family; missing in rows of all seeds together;
 - value, or words where the measurement is no number; low, high: 95 % interval; interval: what is
   resampled; test, p_value, p_adjusted (Holm), family: of the test between tokenizers;
-- left_out: pieces too rare to have a ratio; meets: whether the value alone lies in the target;
+- meets: whether the value alone lies in the target;
 - verdict, reason (why there is none); beyond: the paper does not say it of the language;
   constructed: the examples are; run_seed: the seed of the run.
 """
@@ -23,7 +23,7 @@ import pandas as pd
 
 from reproduction.paper.formats import rounded
 from reproduction.paper.inputs import BASELINE
-from reproduction.paper.statements import NOT_MEASURABLE, REPRODUCED, Statement, read_claims
+from reproduction.paper.statements import Statement, read_claims
 from reproduction.parquet import read_parquet
 
 READING, BASELINE_ROLE, CONTROL = "reading", "baseline", "control"
@@ -39,7 +39,6 @@ COLUMNS = {
     **dict.fromkeys(("interval", "test"), _TEXT),
     **dict.fromkeys(("p_value", "p_adjusted"), _NUMBER),
     "family": _TEXT,
-    "left_out": _COUNT,
     "meets": _FLAG,
     **dict.fromkeys(("verdict", "reason"), _TEXT),
     **dict.fromkeys(("beyond", "constructed"), _FLAG),
@@ -48,7 +47,7 @@ COLUMNS = {
 # Columns of a row that its record in `claims.json` repeats.
 _OF_ROW = (
     *("corpus", "text", "language", "tokenizer", "preset", "low", "high", "interval", "test"),
-    *("p_value", "p_adjusted", "family", "left_out", "meets", "verdict", "reason"),
+    *("p_value", "p_adjusted", "family", "meets", "verdict", "reason"),
     *("beyond", "constructed"),
 )
 
@@ -85,17 +84,15 @@ def records_of(frame: pd.DataFrame, statements: Sequence[Statement]) -> list[Rec
 
     A record has the columns of its row and
 
-    - id, where, statement, paper, uncounted, as in `paper_values.yaml`; group: what statements of
-      one measure share; timing: a clock gives the number, so it differs between equal runs;
-      failed_premise: the claim that it rests on, where that is not reproduced; seed: the run's;
+    - id, where, statement, paper, uncounted, as in `paper_values.yaml`; timing: a clock gives the
+      number, so it differs between equal runs; seed: the run's;
     - seeds: values of the tokenizer's seeds, where it has several; controls: control -> value of
       each seed; agreeing: control -> how many seeds give what the statement says.
     """
     known = {statement.id: statement for statement in statements}
     rows = _rows(frame[frame["verdict"].notna()])
-    verdicts = {_place(row): row["verdict"] for row in rows}
     alone = _single_vocabularies(frame)
-    return [_record(row, known[row["statement"]], verdicts, alone) for row in rows]
+    return [_record(row, known[row["statement"]], alone) for row in rows]
 
 
 def _single_vocabularies(frame: pd.DataFrame) -> dict[tuple, list[Record]]:
@@ -134,14 +131,7 @@ def _measured(row: Mapping[str, Any]) -> float | str | None:
     return row["value"] if row["words"] is None else row["words"]
 
 
-def _record(
-    row: Record,
-    statement: Statement,
-    verdicts: Mapping[tuple, str],
-    alone: Mapping[tuple, Sequence[Record]],
-) -> Record:
-    of_premise = (statement.premise, row["language"], row["tokenizer"])
-    holds = verdicts.get(of_premise, NOT_MEASURABLE) in (REPRODUCED, NOT_MEASURABLE)
+def _record(row: Record, statement: Statement, alone: Mapping[tuple, Sequence[Record]]) -> Record:
     is_baseline = row["tokenizer"] == BASELINE  # controls are for SaGe
     controls = [] if is_baseline else alone.get((*_place(row)[:2], CONTROL), [])
     names = list(dict.fromkeys(one["control"] for one in controls))
@@ -152,11 +142,9 @@ def _record(
         "where": statement.where,
         "statement": statement.statement,
         "paper": statement.paper,
-        "group": statement.group,
         "uncounted": statement.uncounted,
         "timing": statement.is_timing,
         "value": _measured(row),
-        "failed_premise": None if holds else statement.premise,
         "seed": row["run_seed"],
         "seeds": list(map(_measured, alone.get(_place(row), []))),
         "controls": {name: list(map(_measured, rows)) for name, rows in of_control.items()},

@@ -157,8 +157,6 @@ def show_notes(record: Mapping[str, Any]) -> str:
         record["reason"] or "",
         "beyond" if record["beyond"] else "",
         "variant" if record["uncounted"] == "variant" else "",
-        f"its premise fails: {record['failed_premise']}" if record.get("failed_premise") else "",
-        f"{record['left_out']} of its pieces are too rare" if record.get("left_out") else "",
         "constructed" if record["constructed"] else "",
         "timed" if record["timing"] else "",
     ]

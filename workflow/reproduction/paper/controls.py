@@ -19,7 +19,7 @@ Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "paper"),
-    *("group", "value", "low", "high", "meets", "p_adjusted"),
+    *("value", "low", "high", "meets", "p_adjusted"),
     *("verdict", "uncounted"),
 )
 

@@ -189,7 +189,7 @@ class Evidence:
         """How many statements SaGe and the controls meet; each named as the run calls it."""
         counted = tally([r for r in self.records if r["tokenizer"] in self.sage])
         labels = self.run["labels"]
-        met = [(_plain(labels.get(name, name)), *of) for name, *of in counted.met]
+        met = {_plain(labels.get(name, name)): of for name, of in counted.met.items()}
         return replace(counted, met=met)
 
     def pruned_too(self, name: str, language: str) -> dict[str, float | None]:

@@ -53,8 +53,7 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
     on average, and s^2 / n of the n seeds; the interval is Student's (degrees of freedom by Welch
     and Satterthwaite). The p-value is the largest of the seeds: all must be significant. Where a
     seed has only a bound, a mean says nothing: the number is their median, without interval. Words
-    are those of the first seed. `holds` and `agrees` are what more than half of the seeds say, and
-    `left_out` is their mean count.
+    are those of the first seed. `holds` and `agrees` are what more than half of the seeds say.
     """
     first = measured[0]
     if len(measured) == 1:
@@ -65,7 +64,6 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
         seeds=values,
         holds=_most(member.holds for member in measured),
         agrees=_most(member.agrees for member in measured),
-        left_out=_mean_count(member.left_out for member in measured),
     )
     if isinstance(first.value, str):
         return together
@@ -101,11 +99,6 @@ def beyond_spread(value: float, spread: Sequence[float], seeds: int) -> Measurem
 def _most(answers: Iterable[bool | None]) -> bool | None:
     known = [answer for answer in answers if answer is not None]
     return sum(known) * 2 > len(known) if known else None
-
-
-def _mean_count(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return round(sum(known) / len(known)) if known else None
 
 
 def _student_interval(values: np.ndarray, measured: Sequence[Measurement]) -> Estimate:

@@ -53,7 +53,6 @@ class Measurement:
         without an interval.
     test, p_value: the name and the two-sided p-value of the test between what is compared.
     p_adjusted: the p-value by Holm over the claim's family.
-    left_out: pieces of the tokenizer that occur too rarely to have a ratio.
     is_bound: the number is only a lower bound: what is looked for never comes.
     seeds: what each seed gives, where the tokenizer is built with several; then the rest is of all
         together.
@@ -68,7 +67,6 @@ class Measurement:
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
-    left_out: int | None = None
     is_bound: bool = False
     seeds: tuple[float | str, ...] = ()
 

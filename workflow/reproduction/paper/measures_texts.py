@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from reproduction.analysis import counts, vocabulary
+from reproduction.analysis import vocabulary
 from reproduction.analysis.counts import LineTotals, neighbour_ratio
 from reproduction.analysis.stats import proportion_interval, ratio_interval
 from reproduction.analysis.vocabulary import (
@@ -409,13 +409,6 @@ def ratio_difference(case: Case, *, window: int, other: str = BASELINE) -> Measu
     return replace(relative, test=tested.test, p_value=tested.p_value)
 
 
-def _too_rare(case: Case, window: int) -> int:
-    """Return how many of the tokenizer's pieces occur too rarely on the text to have a ratio."""
-    frame = case.neighbours(case.tokenizer, window)
-    rare = frame["count"].between(1, counts.FEWEST_OCCURRENCES - 1)
-    return int((rare & (frame["window"] == window)).sum())
-
-
 @measure(tested=True)
 def partition(case: Case, *, window: int) -> Measurement:
     """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
@@ -476,7 +469,7 @@ def relative_ratio_difference(case: Case, *, window: int, other: str = BASELINE)
     estimate = intervals.bootstrap_means(
         _ratios(case, window, other), lambda a, b: a / b - 1, seed=case.seed
     )
-    return Measurement(*estimate, unit=intervals.PIECES, left_out=_too_rare(case, window))
+    return Measurement(*estimate, unit=intervals.PIECES)
 
 
 @measure(tested=True)

@@ -76,7 +76,6 @@ class Statement(BaseModel):
     objection: str | None = None
     needs: Sequence[Literal["paper_text", "paper_budget", "real_task"]] = ()
     uncounted: Literal["definition", "variant"] | None = None
-    premise: str | None = None
 
     @property
     def measured_by(self) -> Measure | None:
@@ -104,15 +103,6 @@ class Statement(BaseModel):
     def needs_interval(self) -> bool:
         """Whether the whole interval must lie in the target: the paper says it in words."""
         return isinstance(self.paper, str) and not self.census
-
-    @property
-    def group(self) -> str | None:
-        """What it measures, whatever language, text or window: statements of one hang together."""
-        if self.measure is None:
-            return None
-        given = {key: value for key, value in self.arguments.items() if key != "window"}
-        listed = ", ".join(f"{key}={value}" for key, value in given.items())
-        return f"{self.measure}({listed})"
 
 
 def verdict_of(statement: Statement, measured: Measurement) -> str:

@@ -2,19 +2,17 @@
 
 A vocabulary meets a statement if its value alone lies in the statement's target
 (`statements.meets`), without interval and test, which controls do not have. Statements are not
-independent: the same is said of two windows, three domains and two languages. So they are counted
-a second time by groups, which have one measure; a group counts 1, in equal parts for its
-statements.
+independent: the same is said of two windows, three domains and two languages.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from reproduction.paper.statements import VERDICTS
 
@@ -72,13 +70,12 @@ def origin_of(record: Mapping[str, Any]) -> str | None:
 class Tally:
     """What vocabularies meet of the statements that could be measured on all of them.
 
-    statements, groups: how many there are. met: (name, statements, groups) that each meets, SaGe
-    tokenizers and controls, most statements first; of several seeds of a control the mean.
+    statements: how many there are. met: how many each SaGe tokenizer and each control meets, most
+    first; of several seeds of a control the mean.
     """
 
     statements: int
-    groups: int
-    met: Sequence[tuple[str, float, float]]
+    met: Mapping[str, float]
 
 
 def tally(records: Sequence[Record]) -> Tally:
@@ -88,24 +85,12 @@ def tally(records: Sequence[Record]) -> Tally:
     """
     numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["value"], str)]
     rows: dict[tuple[str, str | None], dict[str, float]] = {}
-    groups: dict[tuple[str, str | None], str] = {}
     for record in filter(lambda r: r["controls"] and r["meets"] is not None, numeric):
         key = (record["id"], record["language"])
         shares = rows.setdefault(key, {record["tokenizer"]: 0.0, **shares_that_agree(record)})
         shares[record["tokenizer"]] = float(record["meets"])
-        groups[key] = record["group"]
-    names = list(dict.fromkeys(name for shares in rows.values() for name in shares))
-    whole = {key: shares for key, shares in rows.items() if len(shares) == len(names)}
-    sizes = Counter(groups[key] for key in whole)
-    met = [
-        (
-            name,
-            sum(shares[name] for shares in whole.values()),
-            sum(shares[name] / sizes[groups[key]] for key, shares in whole.items()),
-        )
-        for name in names
-    ]
-    return Tally(len(whole), len(sizes), sorted(met, key=lambda row: -row[1]))
+    whole = pd.DataFrame(rows.values()).dropna()
+    return Tally(len(whole), whole.sum().sort_values(ascending=False, kind="stable").to_dict())
 
 
 def shares_that_agree(record: Record) -> dict[str, float]:
