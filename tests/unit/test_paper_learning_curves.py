@@ -16,7 +16,6 @@ from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES
 from reproduction.paper.curves import (
     bits_per_character,
-    cards_note,
     difference_along,
     first_reached,
     paired,
@@ -141,13 +140,6 @@ def test_curves_are_means_over_seeds_minus_bpes_causal_ones_above_masked_ones(
     assert_nothing_is_cut(kept[0])
 
 
-def test_without_bpe_the_bits_themselves_are_drawn(panels, drawings, kept):
-    figure_learning_curves(panels, labels=LABELS, baseline=None, seed=1, **drawings)
-    np.testing.assert_allclose(kept[0].axes[0].lines[0].get_ydata(), [4, 3.1, 2.25])
-    one = {"English": {"BPE": [curve([4])]}}
-    figure_learning_curves(one, labels=LABELS, baseline="BPE", seed=1, **drawings)
-
-
 def test_where_lines_agree_a_band_is_students_over_seeds(drawings, kept):
     bits = {"BPE": ([4, 2.2], [4, 2.3]), "SaGe": ([4, 2.1], [4, 2.0])}
     panel = {label: [curve(one, spread=0) for one in seeds] for label, seeds in bits.items()}
@@ -216,23 +208,3 @@ def test_without_curves_it_is_not_measurable(tmp_path, changes, own, reason):
     record = claimed(tmp_path, {"bpe": [curve([4, 3, 2])], "sage": [own]}, **changes)
     assert record["verdict"] == "not measurable here"
     assert re.search(reason, record["reason"])
-
-
-@pytest.mark.parametrize(
-    ("cards", "hours", "parts"),
-    [
-        (["A", "B"], 24.0, ["1 x A in bf16", "1 x B in bf16"]),
-        (["A", "A, compiled"], 24.0, ["1 x A in bf16", "1 x A in bf16, compiled"]),
-        (["A", "B"], None, []),
-        (["A", "A"], 24.0, []),
-    ],
-)
-def test_hours_on_different_cards_are_reported(tmp_path, cards, hours, parts):
-    logs = [tmp_path / str(number) for number in range(2)]
-    for log, named in zip(logs, cards, strict=True):
-        card, _, compiled = named.partition(", ")
-        place = {"cards": 1, "card": card, "precision": "bf16", "compiled": bool(compiled)}
-        pd.DataFrame({"step": [1, 2], **place}).to_parquet(log)
-    note = cards_note(logs, hours)
-    assert bool(note) == bool(parts)
-    assert all(part in note for part in parts)

@@ -16,7 +16,7 @@ from reproduction.artefacts.shared import (
     causal_files,
     compared,
     compared_sage,
-    curve_baseline,
+    compares_models,
     curve_files,
     curve_languages,
     differences_target,
@@ -264,11 +264,11 @@ declare(
     (Section 4, “Subword Fertility”). The learning rate falls over the whole budget, so a point
     within a curve is not what a smaller budget would give.
     """,
-    when=curve_languages,
+    when=lambda run: compares_models(run) and curve_languages(run),
     tokenizers=lambda run: run.models,
     settings={
         "labels": lambda run: run.labels(ordered_tokenizers(run)),
-        "baseline": curve_baseline,
+        "baseline": lambda run: run.labels(["bpe"])[0],
         "seed": lambda run: run.seed,
     },
     reads={

@@ -162,11 +162,6 @@ def training_logs(run: Run, languages: list[str]) -> list[str]:
     ]
 
 
-def curve_baseline(run: Run) -> str | None:
-    """Return the label of BPE, which other curves are compared with; None if it has no model."""
-    return run.labels(["bpe"])[0] if "bpe" in run.models else None
-
-
 def compares_models(run: Run) -> bool:
     """Return whether masked models are compared with BPE's."""
     return len(run.compared_models) > 1

@@ -401,7 +401,6 @@ declare(
         "probed": lambda run: [_task(run, name) for name in run.probe_tasks],
         "tasks": lambda run: [_task(run, name) for name in compared_tasks(run)],
         "seeds": lambda run: run.config.probes.seeds,
-        "hours": lambda run: run.model_budget["pretrain"]["hours"],
         "baseline": lambda run: run.labels(["bpe"])[0],
         "seed": lambda run: run.seed,
     },
@@ -422,8 +421,9 @@ declare(
             lambda run: run.score_files(compared_tasks(run), "predictions.parquet"),
             is_passed=False,
         ),
-        "logs": lambda run: training_logs(
-            run, curve_languages(run) if compares_models(run) else []
+        "logs": Read(
+            lambda run: training_logs(run, curve_languages(run) if compares_models(run) else []),
+            is_passed=False,
         ),
         "paper": PAPER,
     },

@@ -13,7 +13,7 @@ first row of every array over resamples is the measurement, the others are its r
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -149,29 +149,6 @@ def _read_floors(path: Files, predicted: pd.DataFrame) -> pd.DataFrame:
             "again"
         )
     return found
-
-
-_PLACE = ["cards", "card", "precision", "compiled"]  # that decide how much an hour is
-
-
-def cards_note(logs: Iterable[Files], hours: float | None) -> str:
-    """Return a warning if models had the same hours on different cards or terms; else "".
-
-    logs: training logs of the models; those of older models do not name their cards.
-    """
-    frames = map(pd.read_parquet, logs if hours else ())
-    places = [log[_PLACE].drop_duplicates() for log in frames if "card" in log]
-    cards = {
-        f"{row.cards} x {row.card} in {row.precision}" + (", compiled" if row.compiled else "")
-        for place in places
-        for row in place.itertuples()
-    }
-    if len(cards) < 2:
-        return ""
-    return (
-        f"Warning: the budget is hours, and the models were trained on {'; '.join(sorted(cards))}: "
-        "they had different amounts of compute. Set `steps` to compare them."
-    )
 
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:

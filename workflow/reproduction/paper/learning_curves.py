@@ -7,7 +7,7 @@ Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to futur
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -15,14 +15,8 @@ from matplotlib.axes import Axes
 from scipy import stats
 
 from reproduction.analysis.scores import TaskScores
-from reproduction.analysis.stats import CONFIDENCE, Estimate, resampled_weights
-from reproduction.paper.curves import (
-    Curve,
-    Curves,
-    along,
-    bits_per_character,
-    difference_along,
-)
+from reproduction.analysis.stats import CONFIDENCE, resampled_weights
+from reproduction.paper.curves import Curve, Curves, along, difference_along
 from reproduction.paper.formats import Files
 from reproduction.paper.line_bits import CausalModel, CausalPanels
 from reproduction.paper.style import (
@@ -38,13 +32,15 @@ from reproduction.paper.style import (
 
 # (limit of the largest value, size of the unit, its name)
 _UNITS = [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")]
+# Characters seen, and there the mean difference from BPE with its interval: float64[places] each.
+Band = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
 def figure_learning_curves(
     panels: Curves,
     *,
     labels: Sequence[str],
-    baseline: str | None,
+    baseline: str,
     seed: int,
     causal: CausalPanels | None = None,
     **files: Files,
@@ -57,54 +53,63 @@ def figure_learning_curves(
     and the interval is over held-out lines and seeds. `table_differences` has final values
     and floors.
 
-    labels: of all tokenizers of the run. baseline: label of BPE; None, if it has no model, draws
-    the bits themselves. seed: of the bootstrap. causal: as `read_causal` gives them. files: pdf,
-    png and optionally style.
+    labels: of all tokenizers of the run. baseline: label of BPE. seed: of the bootstrap. causal: as
+    `read_causal` gives them. files: pdf, png and optionally style.
     """
-    causal = causal or {}
-    compared = list(next(iter(panels.values())))
-    shown = list(dict.fromkeys([*compared, *chain.from_iterable(causal.values())]))
+    rows = {"Causal": causal, "Masked": panels} if causal else {"Masked": panels}
+    shown = dict.fromkeys(chain(next(iter(panels.values())), *(causal or {}).values()))
     known = tokenizer_styles(labels)
     styles = {label: known[label] for label in shown}
-    baseline = baseline if len(compared) > 1 else None
-    rows = [*[causal] * bool(causal), panels]
-    columns = list(dict.fromkeys(chain.from_iterable(rows)))
+    columns = list(dict.fromkeys(chain(*rows.values())))
     with drawing([2.0] * len(rows), len(columns), **files) as (figure, grid):
-        for title, *column in zip(columns, *grid, strict=True):
-            if causal and title in causal:
-                _draw_causal(column[0], causal[title], styles, baseline)
-            if title in panels:
-                _draw_masked(column[-1], panels[title], styles, baseline, seed)
-        minus = f"\nminus {baseline}" if baseline else ""
-        for kind, row, drawn in zip(("Causal", "Masked")[-len(rows) :], grid, rows, strict=True):
-            name_row(row[0], kind, f"Bits per character{minus}")
+        for (kind, drawn), row in zip(rows.items(), grid, strict=True):
+            name_row(row[0], kind, f"Bits per character\nminus {baseline}")
             for axes, title in zip(row, columns, strict=True):
                 axes.set_visible(title in drawn)
-        name_panels([axes for axes in grid.flat if axes.get_visible()], chain(*rows))
+                if title in drawn and kind == "Causal":
+                    _draw(axes, _of_causal(drawn[title], baseline), styles, baseline, "millions")
+                    axes.set_xlim(left=0)
+                elif title in drawn:
+                    curves = chain.from_iterable(drawn[title].values())
+                    largest = max(curve.at["characters"].max() for curve in curves)
+                    size, unit = next((size, unit) for most, size, unit in _UNITS if largest < most)
+                    bands = _of_masked(drawn[title], baseline, seed)
+                    _draw(axes, bands, styles, baseline, unit)
+                    axes.set_xlim(0, 1.03 * largest / size)
+        name_panels([axes for axes in grid.flat if axes.get_visible()], chain(*rows.values()))
         figure.align_ylabels(grid[:, 0])
         legend_above(figure, curve_handles(styles))
 
 
-def _draw_causal(
+def _draw(
     axes: Axes,
-    panel: Mapping[str, Sequence[CausalModel]],
+    bands: Iterator[tuple[str, Band]],
     styles: Mapping[str, TokenizerStyle],
     baseline: str,
+    unit: str,
 ) -> None:
-    """Draw the difference in bits per character from BPE's at the same place.
-
-    By characters seen. A line is the mean of the seeds, a band Student's 95 % interval over them.
-    """
-    for label, seeds in panel.items():
-        if label == baseline:
-            axes.axhline(0, linewidth=0.8, **styles[label].curve)
-            continue
-        at = np.mean([one.curve["seen"] for one in seeds], axis=0) / 1e6
-        change = [_minus(*pair) for pair in zip(seeds, panel[baseline], strict=True)]
-        _draw_over_seeds(axes, at, change, styles[label])
-    axes.set_xlim(left=0)
+    """Draw the bands of tokenizers by characters seen, and BPE as a line at 0."""
+    size = next(size for _, size, name in _UNITS if name == unit)
+    axes.axhline(0, linewidth=0.8, **styles[baseline].curve)
+    for label, (at, *band) in bands:
+        draw_band(axes, at / size, *band, styles[label])
     axes.locator_params(nbins=4)
-    axes.set_xlabel("Characters seen (millions)")
+    axes.set_xlabel(f"Characters seen ({unit})")
+
+
+def _of_causal(
+    panel: Mapping[str, Sequence[CausalModel]], baseline: str
+) -> Iterator[tuple[str, Band]]:
+    """Yield the bands of causal models: the mean of the seeds, Student's interval over them."""
+    for label in [label for label in panel if label != baseline]:
+        seeds = panel[label]
+        change = [_minus(*pair) for pair in zip(seeds, panel[baseline], strict=True)]
+        mean, half = np.mean(change, axis=0), 0.0
+        if len(seeds) > 1:
+            error = stats.sem(change, axis=0)
+            half = stats.t.ppf((1 + CONFIDENCE) / 2, len(seeds) - 1) * error
+        at = np.mean([one.curve["seen"] for one in seeds], axis=0)
+        yield label, (at, mean, mean - half, mean + half)
 
 
 def _minus(one: CausalModel, other: CausalModel) -> np.ndarray:
@@ -114,67 +119,16 @@ def _minus(one: CausalModel, other: CausalModel) -> np.ndarray:
     return one.curve["rate"].to_numpy() - other_rates
 
 
-def _draw_over_seeds(
-    axes: Axes, at: np.ndarray, values: Sequence[np.ndarray], style: TokenizerStyle
-) -> None:
-    """Draw the mean of the curves of several seeds, with Student's 95 % interval over them."""
-    mean, half = np.mean(values, axis=0), np.zeros(len(at))
-    if len(values) > 1:
-        error = stats.sem(values, axis=0)
-        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * error
-    draw_band(axes, at, mean, mean - half, mean + half, style)
-
-
-def _draw_masked(
-    axes: Axes,
-    panel: Mapping[str, Sequence[Curve]],
-    styles: Mapping[str, TokenizerStyle],
-    baseline: str | None,
-    seed: int,
-) -> None:
-    """Draw the curves of masked models against the characters that they have seen."""
-    weights = resampled_weights(len(next(iter(panel.values()))[0].lines), seed=seed)
-    largest = max(curve.at["characters"].max() for curves in panel.values() for curve in curves)
-    size, unit = next((size, unit) for limit, size, unit in _UNITS if largest < limit)
-    for label, curves in panel.items():
-        if label == baseline:
-            axes.axhline(0, linewidth=0.8, **styles[label].curve)
-        else:
-            _draw_tokenizer(axes, curves, panel.get(baseline), weights, size, styles[label])
-    axes.set_xlim(0, 1.03 * largest / size)
-    axes.locator_params(nbins=4)
-    axes.set_xlabel(f"Characters seen ({unit})")
-
-
-def _draw_tokenizer(
-    axes: Axes,
-    curves: Sequence[Curve],
-    baseline: Sequence[Curve] | None,
-    weights: np.ndarray,
-    unit: float,
-    style: TokenizerStyle,
-) -> None:
-    """Draw the curve of a tokenizer's pretrainings with its band.
-
-    baseline: draws the difference from these pretrainings instead, seed by seed.
-    """
-    others = baseline if baseline is not None else [None] * len(curves)
-    drawn = [_values(*pair, weights) for pair in zip(curves, others, strict=False)]
-    # Seeds have not seen quite as many characters at a validation: at the places of the first.
-    at = drawn[0][0]
-    seeds = np.array([along(at, *one) for one in drawn if len(one[0])])
-    bands = [_over_seeds(seeds[:, :, place]) for place in range(len(at))]
-    draw_band(axes, at / unit, *np.reshape(bands, (-1, 3)).T, style)
-
-
-def _over_seeds(values: np.ndarray) -> Estimate:
-    """Return the mean over seeds with its interval; values: float64[seeds, 1 + resamples]."""
-    return TaskScores({"": values.T}).mean("")
-
-
-def _values(
-    curve: Curve, other: Curve | None, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    if other is not None:
-        return difference_along(curve, other, weights)
-    return curve.at["characters"].to_numpy(), bits_per_character(curve, weights)
+def _of_masked(
+    panel: Mapping[str, Sequence[Curve]], baseline: str, seed: int
+) -> Iterator[tuple[str, Band]]:
+    """Yield the bands of masked models, seed by seed minus BPE's; over lines and seeds."""
+    weights = resampled_weights(len(panel[baseline][0].lines), seed=seed)
+    for label in [label for label in panel if label != baseline]:
+        pairs = zip(panel[label], panel[baseline], strict=True)
+        drawn = [difference_along(*pair, weights) for pair in pairs]
+        # Seeds have not seen quite as many characters at a validation: at the places of the first.
+        at = drawn[0][0]
+        seeds = np.array([along(at, *one) for one in drawn if len(one[0])])
+        means = [TaskScores({"": seeds[:, :, place].T}).mean("") for place in range(len(at))]
+        yield label, (at, *np.reshape(means, (-1, 3)).T)

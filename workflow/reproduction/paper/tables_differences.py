@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.paper.curves import Curves, cards_note
+from reproduction.paper.curves import Curves
 from reproduction.paper.differences import (
     CAUSAL,
     UNITS,
@@ -37,7 +37,6 @@ def table_differences(
     causal: CausalPanels,
     curves: Curves,
     scores: Sequence[Mapping[str, Any]],
-    logs: Sequence[Files],
     paper: Mapping[str, Any],
     *,
     labels: Sequence[str],
@@ -46,7 +45,6 @@ def table_differences(
     probed: Sequence[Mapping[str, Any]],
     tasks: Sequence[Mapping[str, Any]],
     seeds: Sequence[int],
-    hours: float | None,
     baseline: str,
     seed: int,
     notes: Sequence[str] = (),
@@ -56,13 +54,12 @@ def table_differences(
     Args:
         ngrams, causal, curves, scores: as their readers give them; empty where a run has none.
         probes: task -> tokenizer label -> file of answers.
-        logs: training logs, for a warning where equal hours were of different cards.
         paper: the paper's values.
         labels: of all tokenizers, in their order.
         models: name -> label of those whose scores are compared, BPE first.
         controls: labels of those pruned without contexts that causal models are compared with, too.
         probed, tasks: fields of `Task` of the tasks that are probed and fine-tuned on.
-        seeds: of the vectors. hours: the budget, where it is in hours.
+        seeds: of the vectors.
         baseline: label of BPE. seed: of the bootstrap and of the permutations.
         notes: sentences that end the note.
     """
@@ -77,8 +74,7 @@ def table_differences(
         sizes=score_families(models, gains),
         paper=gains,
     )
-    ends = [cards_note(logs, hours), *notes]
-    return table_of_differences(data, labels=labels, baseline=baseline, notes=ends)
+    return table_of_differences(data, labels=labels, baseline=baseline, notes=notes)
 
 
 def table_of_differences(
