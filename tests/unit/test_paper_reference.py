@@ -56,7 +56,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert files == ["README.md", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
-    assert "| `vocabulary.vocab_size` | 16,000 | 4,000 |" in page
+    assert "| `vocabulary.vocab_size` | 16000 | 4000 |" in page
     assert "figure_y.pdf" in page
 
 

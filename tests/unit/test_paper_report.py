@@ -159,7 +159,7 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     found = {row["key"] for row in differences(run(settings=chosen), PAPER)}
     assert found == {"vocabulary.vocab_size", "lm.finetune.seeds"}
     chosen["word2vec"]["lines"] = 1000
-    sample = {"key": "word2vec.lines", "paper": "not stated; all lines", "run": "1,000"}
+    sample = {"key": "word2vec.lines", "paper": "not stated; all lines", "run": "1000"}
     assert sample in differences(run(settings=chosen), PAPER)
     found = {row["key"] for row in differences(run(settings=chosen, models=True), PAPER)}
     assert "lm.pretrain.layers" in found

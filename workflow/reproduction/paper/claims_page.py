@@ -138,19 +138,6 @@ def show_p_value(record: Mapping[str, Any]) -> str:
     return "" if record["p_adjusted"] is None else p_value(record["p_adjusted"])
 
 
-def show_test(record: Mapping[str, Any]) -> str:
-    """Return the p-value of a claim's test with the test's name; empty if it has none.
-
-    record: one claim; `p_adjusted`, `p_value` and `test` may be missing or null.
-    """
-    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
-    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
-    if value is None:
-        return ""
-    shown = p_value(value, kind)
-    return f"{shown} ({record['test']})" if record.get("test") else shown
-
-
 def show_notes(record: Mapping[str, Any]) -> str:
     """Return the reason of a verdict and the marks of a record."""
     marks = [

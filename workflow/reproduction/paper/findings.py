@@ -27,7 +27,7 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.formats import number, page_environment
-from reproduction.paper.overlap import AMONG_SEEDS, what_chooses
+from reproduction.paper.overlap import what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
@@ -37,13 +37,6 @@ from sagevocab.files import write_text
 Row = Mapping[str, Any]
 
 SUMMARY = "Summary"  # the section that the report page opens with
-# The controls that the summary sets beside a reading, by its column; `{}` is the reading's name.
-BESIDE = {
-    "without vectors": "{}_zero",
-    "shuffled words": "{}_shuffled",
-    "counts": "counts",
-    "at random": "random",
-}
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
 
@@ -192,29 +185,14 @@ class Evidence:
         met = {_plain(labels.get(name, name)): of for name, of in counted.met.items()}
         return replace(counted, met=met)
 
-    def pruned_too(self, name: str, language: str) -> dict[str, float | None]:
-        """Return the shares of what a reading prunes that its seeds and the controls prune, too.
-
-        language: its name. By column; None where the run has no such control, nothing without any.
-        """
-        found, labels = self._overlap(name, language), self.run["labels"]
-        controls = {column: labels.get(of.format(name)) for column, of in BESIDE.items()}
-        shares = {
-            column: found.get(label, {}).get("mean")
-            for column, label in {AMONG_SEEDS: AMONG_SEEDS, **controls}.items()
-        }
-        return shares if any(shares[column] for column in BESIDE) else {}
-
     def chosen_by(self, name: str, language: str) -> str | _Missing:
         """Return whether contexts choose a reading's pieces, where the rule can be applied."""
-        found, labels = self._overlap(name, language), self.run["labels"]
+        labels = self.run["labels"]
+        rows = self.rows("table_overlap", reading=labels[name], language=language)
+        found = {row["control"]: row for row in rows}
         controls = [labels.get(f"{name}_{contexts}", "") for contexts in ("zero", "shuffled")]
         counting = [labels.get(control, "") for control in ("counts", "extra_tokens")]
         return what_chooses(found, *controls, counting) or _Missing()
-
-    def _overlap(self, name: str, language: str) -> dict[str, Row]:
-        rows = self.rows("table_overlap", reading=self.run["labels"][name], language=language)
-        return {row["control"]: row for row in rows}
 
     def named(self, records: Sequence[Row]) -> str:
         """Return the main statements among some records, with languages, and how many others."""
@@ -245,8 +223,7 @@ def render(
 ) -> str:
     """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
     environment = findings_environment(template)
-    lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated", "tallied")
-    lookups += ("pruned_too", "chosen_by")
+    lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied", "chosen_by")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
     environment.filters["named"] = evidence.named
     environment.filters["chosen_by"] = lambda language, name: evidence.chosen_by(name, language)
@@ -256,7 +233,6 @@ def render(
         languages=evidence.languages,
         seeds=evidence.seeds,
         headlines=evidence.headlines,
-        pruning_beside=[AMONG_SEEDS, *BESIDE],
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,
@@ -296,7 +272,6 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "fixed": number,
     "outcome": itemgetter("verdict"),
     "sign": lambda record: SIGNS[record["verdict"]],
-    "percent": lambda share: f"{100 * share:.0f} %",
     "plain": _plain,
 }
 

@@ -24,7 +24,7 @@ from reproduction.paper.formats import listed, page_environment
 from reproduction.paper.frames import LARGEST_FRAMES, write_frames
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import scope_note
-from reproduction.paper.report import differences, show_setting
+from reproduction.paper.report import differences
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder, file_digest, read_json, write_text
@@ -151,7 +151,6 @@ def _render(template: Path | str, **values: Any) -> str:
         "digest": file_digest,
         "name": lambda path: Path(path).name,
         "rows": lambda path: pyarrow.parquet.read_metadata(path).num_rows,
-        "setting": show_setting,
     }
     environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(

@@ -33,7 +33,7 @@ from reproduction.paper.claims_page import (
     show_agreeing,
     show_control,
     show_measured,
-    show_test,
+    show_p_value,
     show_value,
 )
 from reproduction.paper.findings import SUMMARY, section
@@ -41,7 +41,7 @@ from reproduction.paper.formats import page_environment
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.playground import playground_data
 from reproduction.paper.table import read_csv
-from reproduction.paper.tables import flat_settings
+from reproduction.paper.tables import flat_settings, format_setting
 from reproduction.paper.tally import count_verdicts
 from sagevocab import __version__
 from sagevocab.errors import UserError
@@ -250,7 +250,7 @@ def _script_json(value: Any) -> Markup:
 _FILTERS = {
     "show_value": show_value,
     "show_measured": show_measured,
-    "show_test": show_test,
+    "show_p_value": show_p_value,
     "show_control": show_control,
     "show_agreeing": show_agreeing,
     "code": _with_code,
@@ -433,19 +433,9 @@ def differences(
         value = settings[key]
         value = len(value) if isinstance(value, list | tuple) else value
         if value != row["value"]:
-            yield {"key": key, "paper": show_setting(row["value"]), "run": show_setting(value)}
+            paper = format_setting(row["value"])
+            yield {"key": key, "paper": paper, "run": format_setting(value) or "not set"}
     sample = settings.get("word2vec.lines", "all")
     if sample != "all":
         key = "word2vec.lines"
-        yield {"key": key, "paper": "not stated; all lines", "run": show_setting(sample)}
-
-
-def show_setting(value: Any) -> str:
-    """Return a setting as text, with a comma between thousands and between members of a list."""
-    if value is None:
-        return "not set"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(show_setting, value)) or "none"
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+        yield {"key": key, "paper": "not stated; all lines", "run": format_setting(sample)}
