@@ -29,7 +29,6 @@ from reproduction.paper.differences import (
     of_scores,
     printed_gains,
     read_differences,
-    read_probes,
     score_families,
 )
 from reproduction.paper.inputs import read_paper_values
@@ -223,8 +222,7 @@ def data(tmp_path_factory):
     for name, panel in FRAMES.items():
         for label, frame in panel.items():
             write_parquet(paths[name][label], frame)
-    asked = read_probes([SST2, NER, STSB], [1, 2], paths)
-    probes = [of_probes(one, "BPE", 1) for one in asked]
+    probes = [of_probes(one, paths[one.name], [1, 2], "BPE", 1) for one in (SST2, NER, STSB)]
     return differences(*probes, of_ngrams(PANELS, "BPE", 1), paper={"sst2": -0.01})
 
 
@@ -326,7 +324,7 @@ def test_what_can_not_be_compared_is_refused(tmp_path):
     write_parquet(paths["sst2"]["BPE"], answered(0.7, 1))
     write_parquet(paths["sst2"]["SaGe"], answered(0.7, 1).assign(label=1))
     with pytest.raises(UserError, match="probes of sst2"):
-        read_probes([SST2], [1, 2], paths)
+        list(of_probes(SST2, paths["sst2"], [1, 2], "BPE", 1))
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match=r"table\.csv: "):
         read_significant([tmp_path / "table.csv"])

@@ -295,88 +295,68 @@ def score_families(labels: Mapping[str, str], paper: Mapping[str, float]) -> dic
 # --- probes and n-grams
 
 
-@dataclass(frozen=True)
-class ProbedTask:
-    """What the probes of every tokenizer answered to the rows of a task.
-
-    columns: of the answers, PIECES and VECTORS -> one, or one a seed. answers: tokenizer label -> a
-    row an example, as `probe_task` gives them.
-    """
-
-    task: Task
-    columns: Mapping[str, Sequence[str]]
-    answers: Mapping[str, pd.DataFrame]
-
-
-def read_probes(
-    tasks: Sequence[Task], seeds: Sequence[int], paths: Mapping[str, Mapping[str, Files]]
-) -> list[ProbedTask]:
-    """Read what `probe_task` gave; paths: task -> tokenizer label -> file; seeds: of the vectors.
-
-    Raises:
-        UserError: a file is missing or damaged, or two of a task are of other rows.
-    """
-    return [_read_task(task, seeds, paths[task.name]) for task in tasks]
-
-
-def _read_task(task: Task, seeds: Sequence[int], paths: Mapping[str, Files]) -> ProbedTask:
-    pieces = [] if task.kind == SIMILARITY else [PIECES]
-    columns = {PIECES: pieces, VECTORS: [f"{VECTORS}{seed}" for seed in seeds]}
-    gold = GOLD[task.kind]
-    read = ["split", "example", gold, *pieces, *columns[VECTORS]]
-    answers = {label: read_parquet(path, read) for label, path in paths.items()}
-    first, *rest = (_examples_of(frame, gold) for frame in answers.values())
-    if any(one != first for one in rest):
-        raise UserError(
-            f"probes of {task.name} predicted other rows than one another; delete the folder "
-            "analysis/LANGUAGE/probes and run again"
-        )
-    return ProbedTask(task, columns, answers)
-
-
-def _examples_of(frame: pd.DataFrame, gold: str) -> list[list]:
-    """Return split, number and gold answer of each example."""
-    answers = [list(row) if gold == "tags" else row for row in frame[gold]]
-    return [frame["split"].tolist(), frame["example"].tolist(), answers]
-
-
-def of_probes(probed: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+def of_probes(
+    task: Task, paths: Mapping[str, Files], seeds: Sequence[int], baseline: str, seed: int
+) -> Iterator[dict[str, Any]]:
     """Yield the scores of the probes of a task minus those of BPE's, on held-out rows if there are.
 
     A family is all of a tokenizer's differences by probes and n-grams.
+
+    Args:
+        task: what was probed.
+        paths: tokenizer label -> what `probe_task` gave.
+        seeds: of the vectors.
+        baseline: label of BPE.
+        seed: of the bootstrap.
+
+    Raises:
+        UserError: a file is missing or damaged, or two are of other rows.
     """
-    task, frames = probed.task, probed.answers
-    splits = next(iter(frames.values()))["split"]
-    split = HELDOUT if (splits == HELDOUT).any() else VALIDATION
-    for features, method, name in ((PIECES, OF_PIECES, "Pieces"), (VECTORS, OF_VECTORS, "Vectors")):
-        if not probed.columns[features]:
+    pieces = [] if task.kind == SIMILARITY else [PIECES]
+    vectors = [f"{VECTORS}{one}" for one in seeds]
+    answers = _read_answers(task, paths, [*pieces, *vectors])
+    for method, kind, columns in ((OF_PIECES, "Pieces", pieces), (OF_VECTORS, "Vectors", vectors)):
+        if not columns:
             continue
-        scores, rows = _probe_scores(probed, features, split, seed)
-        for label in [label for label in frames if label != baseline]:
+        found = [
+            (label, _plain(one[column])) for label, one in answers.items() for column in columns
+        ]
+        names, predicted = zip(*found, strict=True)
+        rows = answers[baseline]
+        sums = score_sums(_plain(rows[GOLD[task.kind]]), predicted, task.metric, task.classes)
+        scores = resample_scores(sums, names, seed=seed)
+        for label in [label for label in answers if label != baseline]:
             yield difference_row(
                 scores,
                 label,
                 baseline,
                 label,
                 method=method,
-                measure=task.measure(name),
+                measure=task.measure(kind),
                 **task.columns,
-                split=split,
-                rows=rows,
+                split=rows["split"].iloc[0],
+                rows=len(rows),
             )
 
 
-def _probe_scores(
-    probed: ProbedTask, features: str, split: str, seed: int
-) -> tuple[TaskScores, int]:
-    """Return the scores of all tokenizers on a split, and its rows."""
-    frames = {label: one[one["split"] == split] for label, one in probed.answers.items()}
-    gold = _plain(next(iter(frames.values()))[GOLD[probed.task.kind]])
-    columns = probed.columns[features]
-    found = [(label, _plain(frames[label][name])) for label in frames for name in columns]
-    names, answers = zip(*found, strict=True)
-    sums = score_sums(gold, answers, probed.task.metric, probed.task.classes)
-    return resample_scores(sums, names, seed=seed), len(gold)
+def _read_answers(
+    task: Task, paths: Mapping[str, Files], columns: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """Read the rows held out, or else those of the validation set, by the tokenizer's label."""
+    examples = ["split", "example", GOLD[task.kind]]
+    answers = {label: read_parquet(path, [*examples, *columns]) for label, path in paths.items()}
+    first, *rest = (frame[examples].map(_comparable) for frame in answers.values())
+    if any(not one.equals(first) for one in rest):
+        raise UserError(
+            f"probes of {task.name} predicted other rows than one another; delete the folder "
+            "analysis/LANGUAGE/probes and run again"
+        )
+    split = HELDOUT if (first["split"] == HELDOUT).any() else VALIDATION
+    return {label: frame[frame["split"] == split] for label, frame in answers.items()}
+
+
+def _comparable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, np.ndarray) else value  # tags are an array a row
 
 
 def _plain(column: pd.Series) -> np.ndarray | list[list[str]]:

@@ -20,7 +20,6 @@ from reproduction.paper.differences import (
     of_probes,
     of_scores,
     printed_gains,
-    read_probes,
     score_families,
 )
 from reproduction.paper.formats import NOTHING, Files, Row, number
@@ -64,12 +63,12 @@ def table_differences(
         notes: sentences that end the note.
     """
     gains = printed_gains(paper["tables"])
-    answers = read_probes([Task(**task) for task in probed], seeds, probes)
+    of_tasks = [Task(**task) for task in probed]
     data = differences(
         of_causal(causal, baseline, controls, seed),
         of_heldout(curves, baseline, seed),
         of_scores(scores, [Task(**task) for task in tasks], models, gains, seed),
-        *(of_probes(one, baseline, seed) for one in answers),
+        *(of_probes(one, probes[one.name], seeds, baseline, seed) for one in of_tasks),
         of_ngrams(ngrams, baseline, seed),
         sizes=score_families(models, gains),
         paper=gains,

@@ -8,10 +8,8 @@ Student's t of n - 1 degrees of freedom.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,9 +23,8 @@ from reproduction.paper.statements import NOT_MEASURABLE
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import origin_of
 
-Record = Mapping[str, Any]
-Claims = Mapping[tuple[str, str | None, str], Record]  # by id, language and tokenizer
 _CASES = 0.95
+_KEY = ["id", "language", "tokenizer"]
 
 
 def two_runs_markdown(
@@ -41,86 +38,75 @@ def two_runs_markdown(
     Raises:
         UserError: a file is missing or damaged.
     """
-    first, second, seeds = (_counted(path, values) for path in (*runs.values(), reference))
+    first, second, seeds = (_measured(path, values) for path in (*runs.values(), reference))
     pairs = compare(first, second, seeds)
-    changed = pairs[~pairs["same"]].drop(columns="same")
-    changed["move"] = [NOTHING if pd.isna(move) else f"{move:.1f}" for move in changed["move"]]
-    table = markdown_table(["another verdict", "text", "", *runs, "move"], changed.values.tolist())
-    return [*_counts(pairs), "", *table]
-
-
-def _counted(claims: Path | str, values: Path | str) -> Claims:
-    """Read the claims on the versions of SaGe that the findings count."""
-    return {
-        (record["id"], record["language"], record["tokenizer"]): record
-        for record in read_records(claims, values, SAGE)
-        if origin_of(record) == "real"
-    }
-
-
-def compare(first: Claims, second: Claims, reference: Claims) -> pd.DataFrame:
-    """Return a row a statement that both runs measure, and by no clock.
-
-    Columns: id, language, version (of SaGe), first and second as shown, same (whether both have one
-    verdict) and move (see `move_of`). first, reference: of one seed or several; second: of one.
-    """
-    rows = [
-        {
-            "id": f"`{record['id']}`",
-            "language": record["language"],
-            "version": SAGE[record["tokenizer"]],
-            "first": _show(record),
-            "second": _show(second[key]),
-            "same": record["verdict"] == second[key]["verdict"],
-            "move": move_of(record, second[key], reference.get(key)),
-        }
-        for key, record in first.items()
-        if key in second and _is_measured(record) and _is_measured(second[key])
-    ]
-    return pd.DataFrame(rows)
-
-
-def _is_measured(record: Record) -> bool:
-    return record["verdict"] != NOT_MEASURABLE and not record["timing"]
-
-
-def _show(record: Record) -> str:
-    return f"{show_measured(record)} {SIGNS[record['verdict']]}"
-
-
-def move_of(first: Record, second: Record, reference: Record | None) -> float | None:
-    """Return how far a value moves, in units of `seed_limit`; None where there is no such unit."""
-    averaged = len(_numbers_of_seeds(first)) or 1
-    limit = seed_limit(_numbers_of_seeds(reference or {}), averaged)
-    return None if limit is None else abs(second["value"] - first["value"]) / limit
-
-
-def _numbers_of_seeds(record: Record) -> list[float]:
-    """Return what single seeds give; nothing if only one was run, or for words."""
-    return [value for value in record.get("seeds", ()) if isinstance(value, int | float)]
-
-
-def seed_limit(seeds: Sequence[float], averaged: int) -> float | None:
-    """Return how far a seed lies from the mean of some others at most, in 19 of 20 cases.
-
-    seeds: values of seeds; None is returned where these have no spread. averaged: how many others.
-    """
-    if len(seeds) < 2 or not (deviation := float(np.std(seeds, ddof=1))):
-        return None
-    student = float(stats.t.isf((1 - _CASES) / 2, len(seeds) - 1))
-    return student * math.sqrt(1 + 1 / averaged) * deviation
-
-
-def _counts(pairs: pd.DataFrame) -> list[str]:
-    versions = pairs.groupby("version")
-    of_verdicts = [
+    versions = [(SAGE[name], rows) for name, rows in pairs.groupby("tokenizer")]
+    verdicts = [
         f"- {version}: {rows['same'].sum()} of {len(rows)} statements have the same verdict in "
         "both runs."
         for version, rows in versions
     ]
-    of_moves = [
-        f"- {version}: of {len(moves)} values, {(moves > 1).sum()} move further than by another "
-        f"seed in 19 of 20 cases; the median moves {moves.median():.2f} of that."
-        for version, moves in ((version, rows["move"].dropna()) for version, rows in versions)
+    moves = [
+        f"- {version}: of {rows['move'].count()} values, {(rows['move'] > 1).sum()} move further "
+        f"than by another seed in 19 of 20 cases; the median moves {rows['move'].median():.2f} of "
+        "that."
+        for version, rows in versions
     ]
-    return [*of_verdicts, *of_moves]
+    changed = pairs[~pairs["same"]]
+    cells = changed.assign(
+        id="`" + changed["id"] + "`",
+        tokenizer=changed["tokenizer"].map(SAGE),
+        move=changed["move"].map("{:.1f}".format).where(changed["move"].notna(), NOTHING),
+    )
+    columns = [*_KEY, "shown_1", "shown_2", "move"]
+    head = ["another verdict", "text", "", *runs, "move"]
+    return [*verdicts, *moves, "", *markdown_table(head, cells[columns].values.tolist())]
+
+
+def _measured(claims: Path | str, values: Path | str) -> pd.DataFrame:
+    """Read what is measured, and by no clock, of the claims that the findings count.
+
+    Columns: id, language, tokenizer, verdict, value (NaN: words), shown, seeds (values of each).
+    """
+    rows = [
+        {
+            **{name: record[name] for name in (*_KEY, "verdict")},
+            "value": np.nan if isinstance(record["value"], str) else record["value"],
+            "shown": f"{show_measured(record)} {SIGNS[record['verdict']]}",
+            "seeds": [] if isinstance(record["value"], str) else record["seeds"],
+        }
+        for record in read_records(claims, values, SAGE)
+        if origin_of(record) == "real"
+        and record["verdict"] != NOT_MEASURABLE
+        and not record["timing"]
+    ]
+    return pd.DataFrame(rows)
+
+
+def compare(first: pd.DataFrame, second: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a statement that both runs measure.
+
+    Columns: those of both, ending in _1 and _2, same (whether both have one verdict) and move: how
+    far the value moves, in units of `seed_limit`; NaN where there is no such unit.
+    """
+    pairs = first.merge(second, on=_KEY, suffixes=("_1", "_2"))
+    pairs = pairs.merge(reference[[*_KEY, "seeds"]], on=_KEY, how="left")
+    limits = [
+        seed_limit(seeds if isinstance(seeds, list) else [], len(averaged) or 1)
+        for seeds, averaged in zip(pairs["seeds"], pairs["seeds_1"], strict=True)
+    ]
+    return pairs.assign(
+        same=pairs["verdict_1"] == pairs["verdict_2"],
+        move=(pairs["value_2"] - pairs["value_1"]).abs() / np.array(limits, float),
+    )
+
+
+def seed_limit(seeds: Sequence[float], averaged: int) -> float:
+    """Return how far a seed lies from the mean of some others at most, in 19 of 20 cases.
+
+    seeds: values of seeds; NaN where these have no spread. averaged: how many others.
+    """
+    deviation = np.std(seeds, ddof=1) if len(seeds) > 1 else 0.0
+    if not deviation:
+        return np.nan
+    return stats.t.isf((1 - _CASES) / 2, len(seeds) - 1) * np.sqrt(1 + 1 / averaged) * deviation
