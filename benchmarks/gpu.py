@@ -26,6 +26,7 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
 
 from reproduction.lm.finetune import finetune  # noqa: E402
+from reproduction.lm.heldout import HeldoutSettings  # noqa: E402
 from reproduction.lm.masking import masked_per_row  # noqa: E402
 from reproduction.lm.pretrain import pretrain  # noqa: E402
 from reproduction.lm.settings import FinetuneSettings, PretrainSettings  # noqa: E402
@@ -68,14 +69,14 @@ def prepare(folder: Path, count: int) -> None:
     for name, part in (("train", lines), ("heldout", lines[:10])):
         write_lines(folder / f"{name}.txt", part)
     files = folder / "train.txt", folder / "heldout.txt", folder / "vocabulary", folder / "shards"
-    build_shards(*files, sequence_length=128)
+    build_shards(*files, sequence_length=128, questions=HeldoutSettings(1, 0.15, 1))
     rows = {"text": lines[: count // 5], "label": rng.integers(0, 2, count // 5)}
     pd.DataFrame(rows).to_parquet(folder / "task.parquet")
 
 
 def measure_pretraining(folder: Path, gpus: int, **settings: Any) -> dict[str, Any]:
     """Return the speed of a pretraining by its log, and its memory."""
-    chosen = PretrainSettings(**{"validation_every": 1.0, "heldout_lines": 0} | settings)
+    chosen = PretrainSettings(**{"validation_every": 1.0, "heldout_lines": 1} | settings)
     if gpus:
         torch.cuda.reset_peak_memory_stats()
     state = Path(tempfile.mkdtemp(dir=folder))

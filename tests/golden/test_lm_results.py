@@ -129,10 +129,11 @@ def _losses(folder: Path, task: Task) -> list[float]:
     """The losses of the first updates at a rate that stays."""
     rows = folder / "rows"
     pd.DataFrame(TASKS[task]).to_parquet(rows)
-    settings = replace(FINETUNING, epochs=1.2, schedule="constant", warmup_steps=0)
+    settings = replace(FINETUNING, epochs=1.2)
     splits, tags = finetuning.load_splits(rows, rows, task, folder / "m", 16)
     arguments = training_arguments(
-        folder / "state", "fp32", 0, 1, learning_rate=1e-2, weight_decay=0.1, **settings.decay()
+        *(folder / "state", "fp32", 0, 1),
+        **{"learning_rate": 1e-2, "lr_scheduler_type": "constant", "weight_decay": 0.1},
     )
     seed_torch(1, INITIAL_WEIGHTS)
     model = finetuning.load_model(folder / "m", task, tags, settings)

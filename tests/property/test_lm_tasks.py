@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from lm_samples import make_vocabulary
+from reproduction.lm.heldout import HeldoutSettings
 from reproduction.lm.shards import build_shards
 from reproduction.lm.tasks import TRUNCATED, Task, encode
 from reproduction.lm.tokenizer import IGNORED, load_encoder
@@ -103,7 +104,8 @@ def test_shards_lose_nothing(lines, length):
         folder = Path(name)
         write_lines(folder / "lines.txt", lines)
         files = (folder / "lines.txt", folder / "lines.txt", vocabulary(), folder)
-        build_shards(*files, sequence_length=length)
+        asked = HeldoutSettings(lines=1, rate=0.5, seed=1)
+        build_shards(*files, sequence_length=length, questions=asked)
         rows = np.load(folder / "train.npy")
         counts = json.loads((folder / "index.json").read_text())["train"]
     assert rows[~np.isin(rows, (0, 2, 3))].tolist() == stream

@@ -158,7 +158,8 @@ def prepared(model, splits, task, folder, **overrides):
     settings = FinetuneSettings(**(QUICK | overrides))
     loaded, tags = load_splits(*splits[task.name], task, model, settings.max_sequence_length)
     body = load_model(model, task, tags, settings)
-    arguments = training_arguments(folder, "fp32", 0, 1, **settings.decay())
+    decay = {"lr_scheduler_type": settings.schedule, "warmup_steps": settings.warmup_steps}
+    arguments = training_arguments(folder, "fp32", 0, 1, **decay)
     examples = loaded["train"]
     made = Finetuner(body, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9)
     return made, loaded

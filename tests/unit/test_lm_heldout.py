@@ -9,7 +9,6 @@ import torch
 
 from lm_samples import ASKED, PIECES, make_shards, make_vocabulary
 from reproduction.lm.heldout import (
-    NOTHING,
     HeldoutSettings,
     HeldoutWords,
     asked_words,
@@ -156,9 +155,8 @@ def test_lines_are_spread_over_the_text_and_empty_ones_skipped(tmp_path):
     assert held.lines.tolist() == [1, 9, 17, 25, 33]
 
 
-@pytest.mark.parametrize(("lines", "settings"), [([], ASKED), (LINES, NOTHING)])
-def test_nothing_to_ask_scores_nothing(tmp_path, lines, settings):
-    held, encoder, _ = encoded(tmp_path, lines, settings=settings)
+def test_nothing_to_ask_scores_nothing(tmp_path):
+    held, encoder, _ = encoded(tmp_path, [], settings=ASKED)
     frame = score_words(None, held, pad=encoder.pad, batch=4)
     assert len(held.rows) == len(frame) == 0
     assert all(math.isnan(value) for value in summarise_words(frame).values())

@@ -103,8 +103,7 @@ def causal_languages(run: Run) -> list[str]:
 
 def curve_languages(run: Run) -> list[str]:
     """Return the languages with learning curves: where a masked model predicts held-out lines."""
-    wanted = run.models and run.config.lm.pretrain.heldout_lines
-    return _held_out(run, run.model_languages if wanted else [])
+    return _held_out(run, run.model_languages if run.models else [])
 
 
 def _held_out(run: Run, languages: Iterable[str]) -> list[str]:

@@ -178,7 +178,8 @@ def finetune(
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         max_grad_norm=settings.max_grad_norm,
-        **settings.decay(),
+        lr_scheduler_type=settings.schedule,
+        warmup_steps=settings.warmup_steps,
     )
     trainer = Finetuner(
         body,

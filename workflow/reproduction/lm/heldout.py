@@ -37,16 +37,13 @@ _WORD = ["row", "start", "pieces", "characters"]  # the columns of `asked` in th
 class HeldoutSettings:
     """Which words are predicted.
 
-    lines: how many held-out lines, at even distances; 0 asks nothing. rate: share of a line's words
-    (at least one is predicted). seed: draws them.
+    lines: how many held-out lines, at even distances. rate: share of a line's words (at least one
+    is predicted). seed: draws them.
     """
 
     lines: int
     rate: float
     seed: int
-
-
-NOTHING = HeldoutSettings(lines=0, rate=0.0, seed=0)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -41,14 +41,13 @@ class BudgetSchedule:
     """A rise over the share `warmup` of a budget, then a linear decay to 0 (paper, Appendix A).
 
     The budget is a number of updates, or of seconds when `updates` is None: then the clock alone
-    drives the rate, as in Izsak et al. 2021. `decay` False keeps the peak after the rise.
+    drives the rate, as in Izsak et al. 2021.
     """
 
     peak: float
     warmup: float
     updates: int | None
     seconds: float | None = None
-    decay: bool = True
 
     def share(self, updates: float, seconds: float) -> float:
         """Return the share of the budget that is spent."""
@@ -59,8 +58,6 @@ class BudgetSchedule:
         share = min(1.0, self.share(updates + 0.5, seconds))
         if share < self.warmup:
             return self.peak * share / self.warmup
-        if not self.decay:
-            return self.peak
         return self.peak * (1 - share) / max(1 - self.warmup, 1e-9)
 
 
@@ -108,7 +105,8 @@ class PretrainSettings:
         "dropout draws.",
     )
     learning_rate: Positive = Field(0.001, description="Peak learning rate.")
-    schedule: Literal["linear", "constant"] = Field(
+    # One value, for `table_hyperparameters_pretraining`, which shows it beside the paper's.
+    schedule: Literal["linear"] = Field(
         "linear", description="Decay of the learning rate over the budget."
     )
     warmup: Share = Field(0.06, description="Share of the budget in which the learning rate rises.")
@@ -131,10 +129,8 @@ class PretrainSettings:
         0.05, description="Share of the budget between two validations; one more ends the run."
     )
     validation_batch: Count = Field(16, description="Sequences that are validated at once.")
-    heldout_lines: Natural = Field(
-        1000,
-        description="Held-out lines whose words the model predicts at each validation; 0 asks "
-        "for none.",
+    heldout_lines: Count = Field(
+        1000, description="Held-out lines whose words the model predicts at each validation."
     )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
         "auto",
@@ -162,7 +158,6 @@ class PretrainSettings:
             warmup=self.warmup,
             updates=self.steps,
             seconds=3600 * self.hours if self.steps is None else None,
-            decay=self.schedule == "linear",
         )
 
 
@@ -228,8 +223,8 @@ class FinetuneSettings:
     max_grad_norm: NotNegative = Field(
         1.0, description="Largest norm of a gradient; 0 clips nothing."
     )
-    schedule: Literal["polynomial", "linear", "constant"] = Field(
-        "polynomial", description="Decay of the learning rate."
+    schedule: Literal["polynomial", "linear"] = Field(
+        "polynomial", description="Decay of the learning rate: in a line to 1e-7, or to 0."
     )
     warmup_steps: Natural = Field(50, description="Updates in which the learning rate rises.")
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
@@ -243,12 +238,3 @@ class FinetuneSettings:
     def updates(self, examples: int) -> int:
         """Return the updates of a fine-tuning on so many examples."""
         return math.ceil(self.epochs * self.updates_per_epoch(examples))
-
-    def decay(self) -> dict[str, Any]:
-        """Return the schedule as arguments of Trainer; the first update of a warm-up has rate 0."""
-        names = {"constant": "constant_with_warmup"}
-        # That of "polynomial" falls to 1e-7, in a line.
-        return {
-            "lr_scheduler_type": names.get(self.schedule, self.schedule),
-            "warmup_steps": self.warmup_steps,
-        }

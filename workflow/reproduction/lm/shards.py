@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from reproduction.lm.heldout import FILE as HELDOUT
-from reproduction.lm.heldout import NOTHING, HeldoutSettings, write_heldout
+from reproduction.lm.heldout import HeldoutSettings, write_heldout
 from reproduction.lm.tokenizer import TextEncoder, load_encoder
 from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
@@ -51,7 +51,7 @@ def build_shards(
     output: str | Path,
     *,
     sequence_length: int,
-    questions: HeldoutSettings = NOTHING,
+    questions: HeldoutSettings,
 ) -> None:
     """Write `train.npy`, `heldout.npz` and `index.json` into the folder `output`.
 
