@@ -97,7 +97,6 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
 def test_no_held_out_lines_no_learning_curves() -> None:
     run = run_of(language_settings={"tr": {"heldout_lines": 0}})
     assert curve_languages(run) == ["en"]
-    assert curve_languages(run_of(lm={"pretrain": {"heldout_lines": 0}})) == []
 
 
 def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
