@@ -11,7 +11,6 @@ PEERS := .peers
 LINES ?= 750000
 SEED ?= 1
 KILLS ?= 50
-MINUTES ?= 30
 SMK := $(BIN)/snakemake --cores $(CORES)
 
 # Most of what is installed is never imported, so byte code is not written for all of it, but at the
@@ -83,7 +82,7 @@ test-stages: $(INSTALLED)  ## Test each stage with its own packages alone (minut
 	$(BIN)/python -m pytest -m slow tests/workflow/test_stages.py
 
 soak: $(INSTALLED)  ## Kill processes of the demo at random and compare the results (half an hour): make soak SEED=2
-	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS) --minutes $(MINUTES)
+	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS)
 
 test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this machine, with kills: make test-cluster CLUSTER="--seed 2"
 	$(BIN)/python tests/cluster/run.py $(CLUSTER)

@@ -1,30 +1,25 @@
 """Run the demo while its processes are killed at random; its results must be those of a calm run.
 
-    python tests/soak.py --seed 1 --kills 50 --minutes 30
+    python tests/soak.py --seed 1 --kills 50
 
 SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
 docs/reproduce.md says ("Stop and resume"), with no other help, until all is made. Then its results
-are compared with those of a run without kills (tests/trees.py), which is made first, kept, and
-later brought up to date.
+are compared with those of a run without kills (tests/trees.py).
 
-A sitting that runs out of time is continued by the next with the same seed. Everything lies in
-build/soak; `kills.log` of a seed tells what was killed when. What is killed is drawn from the seed;
-how far the jobs are then depends on the machine.
+Everything lies in build/soak. What was finished there is kept, so the same command resumes after
+Ctrl-C. What is killed is drawn from the seed; how far the jobs are then depends on the machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import math
 import os
 import random
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -34,7 +29,6 @@ from trees import differences
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build/soak"
 OPTIONS = ["--cores=2", "--scheduler=greedy", "--quiet=rules"]  # as `make demo`
-GRACE = 60.0  # seconds that Snakemake has to end after Ctrl-C
 JOB = ".snakemake/scripts/"  # in the command line of a job
 
 
@@ -42,122 +36,77 @@ class SoakError(Exception):
     """The run did not resume by itself, or its results differ."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What to run and when to kill.
+class Run:
+    """The demo in a folder: started, killed, unlocked and started again until all is made."""
 
-    kills: at most, in all sittings of a seed. every: mean seconds between kills. end: when to stop,
-    by `time.monotonic`. configs: the files of the run's configuration.
-    """
-
-    configs: tuple[Path, ...]
-    end: float
-    seed: int = 0
-    kills: int = 0
-    every: float = 7.0
-
-
-class Sitting:
-    """A run in a folder: start, kill, unlock, start again."""
-
-    def __init__(self, folder: Path, plan: Plan) -> None:
-        """Continue in `folder`."""
+    def __init__(self, folder: Path, config: Path, every: float, seed: int) -> None:
+        """every: mean seconds between kills."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.starts, self._plan = folder, 0, plan
-        self._record = folder / "kills.log"
-        self._draw = random.Random(f"{plan.seed} {self.killed}")
+        self.folder, self.killed = folder, 0
+        self._config, self._every, self._draw = config, every, random.Random(seed)
         self._sessions: set[int] = set()
 
-    @property
-    def killed(self) -> int:
-        """Kills in this folder, over all sittings."""
-        return self._record.read_text().count("\n") if self._record.exists() else 0
-
-    def run(self) -> bool:
-        """Run until all is made, or time is up; return whether all is made.
+    def finish(self, kills: int) -> None:
+        """Run until all is made, with at most so many kills on the way.
 
         Raises:
             SoakError: Snakemake stopped, and nothing was killed since it started.
         """
         try:
-            return self._run()
+            while True:
+                if (self.folder / ".snakemake/locks").exists():  # of a Snakemake that was killed
+                    self.start("--unlock").wait()
+                # A job that still works would refuse a second one of the same files.
+                psutil.wait_procs(processes(self._sessions))
+                before, main = self.killed, self.start()
+                self._kill_until_it_ends(main, kills)
+                if main.wait() == 0:
+                    return
+                if self.killed == before:
+                    log = self.folder / "output.log"
+                    raise SoakError(f"Snakemake ended with code {main.returncode}; see {log}")
         finally:
-            for process in processes(self._sessions):  # orphans
+            for process in processes(self._sessions):
                 process.kill()
 
-    def _run(self) -> bool:
-        while True:
-            if (self.folder / ".snakemake/locks").exists():  # of a Snakemake that was killed
-                self._call("--unlock").wait()
-            # A job of theirs that still works would refuse a second one of the same files.
-            psutil.wait_procs(processes(self._sessions), max(0, self._plan.end - time.monotonic()))
-            before = self.killed
-            code = self._start()
-            if code == 0 or time.monotonic() > self._plan.end:
-                return code == 0
-            if self.killed == before:
-                raise SoakError(
-                    f"Snakemake ended by itself with code {code}; see {self.folder}/output.log"
-                )
-
-    def snakemake(self, output: str = "output.log") -> subprocess.Popen:
-        """Start the run, in a session of its own; its output is appended to a file."""
-        configs = ["--configfile", *map(str, self._plan.configs)]
-        return self._call(*OPTIONS, *configs, "--", "all", output=output)
-
-    def _call(self, *arguments: str, output: str = "output.log") -> subprocess.Popen:
+    def start(self, *options: str, output: str = "output.log") -> subprocess.Popen:
+        """Start Snakemake in a session of its own; its output is appended to a file."""
+        command = [sys.executable, "-m", "snakemake", f"--directory={self.folder}", *OPTIONS]
+        command += ["--configfile", str(self._config), *options, "--", "all"]
         with (self.folder / output).open("a") as file:
-            return subprocess.Popen(
-                [sys.executable, "-m", "snakemake", f"--directory={self.folder}", *arguments],
+            main = subprocess.Popen(
+                command,
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-
-    def _start(self) -> int:
-        """Run Snakemake once and kill meanwhile; return its exit code."""
-        self.starts += 1
-        main = self.snakemake()
         self._sessions.add(main.pid)
-        try:
-            self._watch(main)
-        finally:
-            if main.poll() is None:
-                stop(main)
-        return main.wait()
+        return main
 
-    def _watch(self, main: subprocess.Popen) -> None:
-        """Kill at random moments until Snakemake ends or time is up.
+    def _kill_until_it_ends(self, main: subprocess.Popen, kills: int) -> None:
+        # On a busy machine planning takes long, and kills during it would let no run come further.
+        while main.poll() is None and not any(map(is_job, processes(self._sessions))):
+            time.sleep(0.5)
+        while main.poll() is None and self.killed < kills:
+            time.sleep(self._draw.expovariate(1 / self._every))
+            self._kill_one(main)
 
-        The first is drawn when jobs work: on a busy machine planning takes long, and no run would
-        come further.
-        """
-        moment = math.inf
-        while main.poll() is None and time.monotonic() < self._plan.end:
-            time.sleep(0.5 if moment == math.inf else 0.05)
-            if moment == math.inf and any(map(is_job, processes(self._sessions))):
-                moment = self._moment()
-            if time.monotonic() > moment and self.killed < self._plan.kills:
-                self._kill(main)
-                moment = self._moment()
-
-    def _moment(self) -> float:
-        return time.monotonic() + self._draw.expovariate(1 / self._plan.every)
-
-    def _kill(self, main: subprocess.Popen) -> None:
+    def _kill_one(self, main: subprocess.Popen) -> None:
         """Kill Snakemake, a job or a job's child: each kind as likely."""
         kinds: dict[str, list[psutil.Process]] = {}
         for process in processes(self._sessions):
             kinds.setdefault(kind_of(process, main.pid), []).append(process)
+        if not kinds:
+            return
         kind = self._draw.choice(sorted(kinds))
         victim = self._draw.choice(kinds[kind])
         with contextlib.suppress(psutil.NoSuchProcess):
             line = " ".join(victim.cmdline())[-60:]
             victim.kill()
-            with self._record.open("a") as file:
-                file.write(f"{time.strftime('%H:%M:%S')} {kind} {victim.pid} {line!r}\n")
+            self.killed += 1
+            print(f"{time.strftime('%H:%M:%S')} {kind} {victim.pid} {line!r}", flush=True)
 
 
 def processes(sessions: set[int]) -> Iterator[psutil.Process]:
@@ -173,12 +122,11 @@ def kind_of(process: psutil.Process, main: int) -> str:
     """Return what a process is: snakemake, a job, or a job's child."""
     if process.pid == main:
         return "snakemake"
-    if not is_job(process):
-        return "child"
     with contextlib.suppress(psutil.NoSuchProcess):
         parent = process.parent()
-        return "child" if parent is not None and is_job(parent) else "job"
-    return "job"
+        is_forked = parent is not None and is_job(parent)
+        return "job" if is_job(process) and not is_forked else "child"
+    return "child"
 
 
 def is_job(process: psutil.Process) -> bool:
@@ -188,56 +136,39 @@ def is_job(process: psutil.Process) -> bool:
     return False
 
 
-def stop(main: subprocess.Popen) -> None:
-    """End Snakemake and its jobs as Ctrl-C does."""
-    os.killpg(main.pid, signal.SIGINT)
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        main.wait(GRACE)
-        return
-    os.killpg(main.pid, signal.SIGKILL)
-
-
-def soak(plan: Plan) -> str:
-    """Run a sitting; return what came of it.
+def soak(config: Path, kills: int, every: float, seed: int) -> str:
+    """Run with and without kills and compare; return what was done.
 
     Raises:
-        SoakError: a start needed help, or results differ.
+        SoakError: a start needed help, results differ, or a further run finds work to do.
     """
-    late = f"time is up; the same command resumes with seed {plan.seed}"
-    print("The run without kills: made once, then kept in build/soak.", flush=True)
-    calm = Sitting(FOLDER / "unbroken", replace(plan, kills=0))
-    if not calm.run():
-        return late
-    sitting = Sitting(FOLDER / f"seed-{plan.seed}", plan)
-    print(f"Killing; {sitting.folder}/kills.log tells what.", flush=True)
-    whole = sitting.run()
-    done = f"seed {plan.seed}: {sitting.killed} kills, {sitting.starts} starts in this sitting"
-    if not whole:
-        return f"{done}; {late}"
-    (run,) = (path.name for path in (calm.folder / "results").iterdir())
-    found = differences(calm.folder / "results" / run, sitting.folder / "results" / run)
+    calm, killed = (
+        Run(FOLDER / name, config, every, seed) for name in ("unbroken", f"seed-{seed}")
+    )
+    print("The run without kills", flush=True)
+    calm.finish(kills=0)
+    print("The run with kills", flush=True)
+    killed.finish(kills)
+    [run] = (path.name for path in (calm.folder / "results").iterdir())
+    found = differences(calm.folder / "results" / run, killed.folder / "results" / run)
     if found:
-        raise SoakError("\n".join([f"{done}; {len(found)} files differ:", *found]))
-    sitting.snakemake(output="again.log").wait()
-    if "Nothing to be done" not in (sitting.folder / "again.log").read_text():
-        raise SoakError(f"{done}; a further run finds work to do; see {sitting.folder}/again.log")
-    return f"{done}; all is made, and no file differs"
+        raise SoakError("\n".join([f"{len(found)} files differ:", *found]))
+    killed.start(output="again.log").wait()
+    if "Nothing to be done" not in (killed.folder / "again.log").read_text():
+        raise SoakError(f"a further run finds work to do; see {killed.folder}/again.log")
+    return f"seed {seed}: {killed.killed} kills; all is made, and no file differs"
 
 
 def main() -> None:
-    """Run a sitting from the command line."""
+    """Soak from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=50, help="at most, over all sittings")
+    parser.add_argument("--kills", type=int, default=50, help="at most")
     parser.add_argument("--every", type=float, default=7, help="mean seconds between kills")
-    parser.add_argument("--minutes", type=float, default=30, help="of this sitting, at most")
-    demo = [ROOT / "config/demo.yaml"]
-    parser.add_argument("--configs", type=Path, nargs="+", default=demo, help="in place of demo")
-    asked = parser.parse_args()
-    end = time.monotonic() + 60 * asked.minutes
-    configs = tuple(path.resolve() for path in asked.configs)
+    parser.add_argument("--config", type=Path, default=ROOT / "config/demo.yaml")
+    given = parser.parse_args()
     try:
-        print(soak(Plan(configs, end, asked.seed, asked.kills, asked.every)))
+        print(soak(given.config.resolve(), given.kills, given.every, given.seed))
     except SoakError as error:
         sys.exit(f"error: {error}")
 

@@ -1,9 +1,8 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
-    python tests/trees.py BEFORE/results/demo AFTER/results/demo [--moved vocab/en/old=vocab/en/new]
+    python tests/trees.py BEFORE/results/demo AFTER/results/demo
 
-compares what two commits make. The manifest, which names the code, is then left out; where a commit
-moves files, `--moved` says from where to where (a file, or a folder with all that is in it).
+compares what two commits make. The manifest, which names the code, is then left out.
 
 Free to differ are logs; benchmarks, which a killed Snakemake may also leave out; in the manifest
 the environment (digests of the code must agree) and the digests of files that hold times; times in
@@ -42,10 +41,11 @@ _TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # column
 
 def differences(one: Path, other: Path) -> list[str]:
     """Return a line for each file in which two folders `results/RUN` differ; none if they agree."""
-    return _listed(digests(one), digests(other))
+    return listed(digests(one), digests(other))
 
 
-def _listed(one: dict[str, str], other: dict[str, str]) -> list[str]:
+def listed(one: dict[str, str], other: dict[str, str]) -> list[str]:
+    """Return a line for each file that two digests of trees do not share."""
     lines = [f"{name}: only in the first" for name in sorted(one.keys() - other.keys())]
     lines += [f"{name}: only in the second" for name in sorted(other.keys() - one.keys())]
     both = sorted(one.keys() & other.keys())
@@ -64,25 +64,6 @@ def digests(tree: Path) -> dict[str, str]:
         for path, name in names.items()
         if not name.startswith("benchmarks/")
     }
-
-
-def between_commits(before: Path, after: Path, moved: Mapping[str, str]) -> list[str]:
-    """Return a line for each file but the manifest in which what two commits made differs.
-
-    moved: file or folder before -> its place after.
-    """
-
-    def place(name: str) -> str:
-        for old, new in moved.items():
-            if f"{name}/".startswith(f"{old}/"):
-                return new + name.removeprefix(old)
-        return name
-
-    one, other = digests(before), digests(after)
-    return _listed(
-        {place(name): digest for name, digest in one.items() if name != _MANIFEST},
-        {name: digest for name, digest in other.items() if name != _MANIFEST},
-    )
 
 
 def _fixed(path: Path, name: str) -> bytes:
@@ -138,10 +119,10 @@ def main() -> None:
     """Compare what two commits make; exit with 1 where they differ."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("trees", type=Path, nargs=2, help="folders results/RUN")
-    parser.add_argument("--moved", nargs="+", default=[], metavar="OLD=NEW")
-    arguments = parser.parse_args()
-    moved = dict(one.split("=") for one in arguments.moved)
-    lines = between_commits(*arguments.trees, moved)
+    one, other = map(digests, parser.parse_args().trees)
+    one.pop(_MANIFEST, None)
+    other.pop(_MANIFEST, None)
+    lines = listed(one, other)
     print("\n".join(lines) or "equal")
     sys.exit(bool(lines))
 

@@ -48,25 +48,6 @@ def sample_page(folders, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def texts_page(folders, tmp_path_factory) -> Path:
-    """A report of a run without the paper's languages."""
-    folder = tmp_path_factory.mktemp("own")
-    inputs = write_inputs(folder, {"en": _files(folders["en"])})
-    del inputs["claims_path"], inputs["findings"]
-    measured = folder / "table_tokenizers.csv"
-    measured.write_text(
-        "language,text,tokenizer,tokens,fertility,whole_word_share\n"
-        "English,Training corpus,BPE,200,2.0,0.5\nEnglish,Training corpus,SaGe,201,2.01,0.48\n",
-        encoding="utf-8",
-    )
-    inputs["template"] = inputs["template"].with_name("texts.html.jinja")
-    texts = [{"name": "English", "title": "corpus.txt.xz"}]
-    given = run(labels=LABELS, texts=texts)
-    build_report(folder / "report.html", run=given, measured=measured, **inputs)
-    return folder / "report.html"
-
-
-@pytest.fixture(scope="session")
 def given_page() -> Path:
     """The page that `make test-report REPORT=...` names."""
     path = os.environ.get("REPORT")

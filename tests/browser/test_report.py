@@ -18,7 +18,6 @@ from sagevocab.segmentation.segmenter import UNCOVERED
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"
 AREA = "#play textarea"
 both_pages = pytest.mark.parametrize("page", ["sample_page", "given_page"])
-all_pages = pytest.mark.parametrize("page", ["sample_page", "texts_page", "given_page"])
 
 
 @pytest.fixture
@@ -130,7 +129,7 @@ def expected(folders: dict[str, Path], text: str) -> dict[str, list[tuple[str, b
 # --- the page by itself
 
 
-@all_pages
+@both_pages
 def test_page_opens_from_disk_without_network_or_errors(page, shown):
     browser = shown(page)
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
@@ -143,15 +142,7 @@ def test_page_opens_from_disk_without_network_or_errors(page, shown):
     assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize("page", ["texts_page", "given_page"])
-def test_a_page_is_not_long_before_it_is_unfolded(page, shown):
-    browser = shown(page, 1280)
-    assert js(browser, "document.documentElement.scrollHeight") < 6000
-    assert js(browser, "document.querySelector('section').id") == "playground"
-    assert js(browser, "document.querySelectorAll('figure img').length") > 0
-
-
-@all_pages
+@both_pages
 @pytest.mark.parametrize("width", [320, 768])
 def test_narrow_windows_never_scroll_sideways(page, width, shown):
     browser = shown(page, width, phone=True)

@@ -10,7 +10,6 @@ behind, whether it ends by itself, by Ctrl-C or by its limit.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib.util
 import os
 import random
@@ -45,7 +44,6 @@ OPTIONS += ["--resources", f"mem_mb={MEMORY}", "runtime=1440"]
 TROUBLES = ("kill a job", "kill a job", "crash a node", "cancel", "restart the controller")
 # Rules that keep checkpoints: their jobs are the victims.
 VICTIMS = ("build_sage", "train_embeddings", "pretrain_model", "measure_rankings", "finetune_model")
-MOMENTS = ("runs", "has opened its log", "has written to its log")
 CONTROLLER_AWAY = 8  # seconds
 
 
@@ -120,7 +118,7 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-        troubles = Troubles(cluster, arguments.seed, checkout / "results")
+        troubles = Troubles(cluster, arguments.seed)
         while run.poll() is None and time.monotonic() - started < 60 * arguments.minutes:
             troubles.proceed()
             time.sleep(0.2)
@@ -134,25 +132,19 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
 
 
 class Troubles:
-    """What goes wrong in a run, planned by a seed and due by what jobs do, however fast they are.
+    """What goes wrong in a run: in an order, and when so many jobs have begun, as a seed draws.
 
-    A trouble is due when a share of the planned victims have begun, and it befalls one that has
-    come to a moment. Where victims end before they are seen there, all moments are earlier ones.
+    A trouble is due when a share of the planned victims have begun, and befalls one that runs.
     """
 
-    def __init__(self, cluster: slurm.Cluster, seed: int, results: Path) -> None:
-        """Plan; results: of the run, where the logs of its jobs are."""
-        self._cluster, self._results = cluster, results
-        self._random = random.Random(seed)
+    def __init__(self, cluster: slurm.Cluster, seed: int) -> None:
+        self._cluster, self._random = cluster, random.Random(seed)
         shares = sorted(self._random.uniform(0, 0.5) for _ in TROUBLES)
         kinds = self._random.sample(TROUBLES, len(TROUBLES))
         self.left = list(zip(shares, kinds, strict=True))
         self._begun: set[str] = set()
-        self._running: set[str] = set()
         self._befallen: set[str] = set()  # victims, which take a while to end
         self._away = ""  # a node
-        self._last_moment = len(MOMENTS) - 1
-        self._moment = self._random.randint(0, self._last_moment)
 
     def proceed(self) -> None:
         """Make the next trouble if it is due and has a victim; bring a crashed node back."""
@@ -160,38 +152,19 @@ class Troubles:
             self._cluster.start_node(self._away)
             self._away = ""
         running = {job: name for job, name in self._cluster.jobs() if name.startswith(VICTIMS)}
-        ended, self._running = self._running - set(running) - self._befallen, set(running)
-        self._begun |= self._running
-        if self._away or not self.left or len(self._begun) <= self.left[0][0] * _planned():
+        self._begun |= set(running)
+        able = sorted(set(running) - self._befallen)
+        if self._away or not able or not self.left:
             return
-        if ended and self._moment:
-            self._moment = self._last_moment = self._moment - 1
-        able = self._running - self._befallen
-        there = [job for job in sorted(able) if self.reached(running[job]) >= self._moment]
-        if there:
-            job = self._random.choice(there)
-            self._make(job, running[job])
-
-    def reached(self, name: str) -> int:
-        """Return the last of MOMENTS that a running job has come to."""
-        rule, _, wildcards = name.partition("_wildcards_")
-        for folder in self._results.glob(f"*/logs/{rule}"):
-            for log in folder.rglob("*.log"):
-                if _joined(str(log.relative_to(folder).with_suffix(""))) == _joined(wildcards):
-                    with contextlib.suppress(FileNotFoundError):  # removed by a retry
-                        return 2 if log.stat().st_size else 1
-        return 0
-
-    def _make(self, job: str, name: str) -> None:
-        """Make the next trouble, unless the job has ended meanwhile."""
-        trouble = self.left[0][1]
-        if self._happens(trouble, job):
-            print(f"{trouble}, while job {job} ({name}) {MOMENTS[self._moment]}", flush=True)
+        share, trouble = self.left[0]
+        job = self._random.choice(able)
+        if len(self._begun) > share * _planned() and self._happens(trouble, job):
+            print(f"{trouble}, while job {job} ({running[job]}) runs", flush=True)
             self.left.pop(0)
             self._befallen.add(job)
-            self._moment = self._random.randint(0, self._last_moment)
 
     def _happens(self, trouble: str, job: str) -> bool:
+        """Return whether a trouble was made; it is not where the job has ended meanwhile."""
         if trouble == "kill a job":
             return self._cluster.kill_job(job)
         if trouble == "cancel":
@@ -203,11 +176,6 @@ class Troubles:
         time.sleep(CONTROLLER_AWAY)
         self._cluster.start_controller()
         return True
-
-
-def _joined(wildcards: str) -> str:
-    """Return wildcards as SLURM's comment has them."""
-    return re.sub("[./]", "_", wildcards)
 
 
 def _planned() -> int:

@@ -102,17 +102,6 @@ def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
     assert "".join(example.bpe.tokens) == "".join(example.sage.tokens)
 
 
-def test_a_sentence_whose_piece_bpe_lacks_is_marked_by_the_string(sage):
-    example = examples.segment_sentence(SENTENCES[1], RULE, sage, sage, "og")
-    assert "".join(example.bpe.marked_tokens()) == "▁Stooges"
-
-
-def test_unknown_characters_are_shown_as_such(bpe, sage):
-    example = examples.segment_sentence("This is a ß.", RULE, bpe, sage, "og")
-    assert str(example.bpe) == "▁This ▁is ▁a ▁ [UNK] ."
-    assert not example.bpe.marked
-
-
 def test_find_examples_takes_one_sentence_per_context(bpe, sage):
     longer = "This is a pseudogene in most humans and most other songs in primates."
     found = examples.find_examples([longer, *SENTENCES], RULE, bpe, sage, count=3)
@@ -139,11 +128,3 @@ def test_sentences_that_do_not_read_plainly_are_passed_over(bpe, sage, line):
     assert examples.find_examples([line], RULE, bpe, sage) == []
     plain = "This gene is a pseudogene in humans."
     assert examples.find_examples([line, plain], RULE, bpe, sage)[0].sentence == plain
-
-
-def test_punctuation_that_ends_a_word_is_not_marked(bpe, sage):
-    example = examples.segment_sentence("This is a pseudogene.,", RULE, bpe, sage, "og")
-    assert str(example.bpe).endswith("og ene . ,")
-    assert example.bpe.marked == {3, 4, 5}
-    alone = examples.segment_sentence("This is ., too", RULE, bpe, sage, ".")
-    assert alone.bpe.marked_tokens() == ["▁", ".", ","]

@@ -118,16 +118,6 @@ def test_arrays_give_what_dictionaries_give(seed):
         np.testing.assert_allclose(p, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("context", [[], [A], [B, A], [9, 9], [A, B, A, A, B], [UNKNOWN, A]])
-def test_probabilities_sum_to_one_after_any_context(context):
-    """Of all symbols; a line that ends after the context gives that of its end."""
-    asked = stream([[*context, symbol] for symbol in range(1, SYMBOLS)] + [context])
-    after = np.flatnonzero(asked == BOUND)[:-1] + len(context)
-    for p in probabilities(stream(some_text(100, 7)), asked, SYMBOLS):
-        assert p[after].sum() == pytest.approx(1)
-        assert (p > 0).all()
-
-
 # --- codes of lines
 
 WORDS = ["▁the", "▁cat", "▁", *"abcdehst"]

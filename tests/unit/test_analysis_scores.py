@@ -13,8 +13,7 @@ from reproduction.analysis.scores import (
     resample_scores,
     score_sums,
 )
-from reproduction.analysis.stats import percentile_p_value, resample
-from sagevocab.errors import UserError
+from reproduction.analysis.stats import percentile_p_value
 
 RNG = np.random.default_rng(5)
 
@@ -22,20 +21,6 @@ RNG = np.random.default_rng(5)
 def accuracy_of(right: np.ndarray) -> ScoreSums:
     """right: bool[models, examples]."""
     return score_sums(np.ones(right.shape[1], int), right.astype(int), "accuracy", 2)
-
-
-def test_samples_of_few_distinct_rows_have_the_mean_and_the_spread_of_drawing_rows():
-    values = RNG.integers(4, size=300)
-    table = np.column_stack([values, values**2, np.ones(300)]).astype(float)
-    sums = resample(table, lambda sums: sums, seed=1, resamples=4000)[1:]
-    assert (sums[:, 2] == 300).all()
-    assert sums[:, 0].mean() == pytest.approx(values.sum(), rel=0.01)
-    assert sums[:, 0].std() == pytest.approx(values.std() * np.sqrt(300), rel=0.05)
-    # Columns of a row stay together.
-    expected = np.corrcoef(values, values**2)[0, 1]
-    assert np.corrcoef(sums[:, 0], sums[:, 1])[0, 1] == pytest.approx(expected, abs=0.02)
-    again = resample(table, lambda sums: sums, seed=1, resamples=4000)[1:]
-    assert again.tolist() == sums.tolist()
 
 
 def test_the_p_value_is_the_level_at_which_the_interval_leaves_0_out():
@@ -109,8 +94,3 @@ def test_seeds_alone_call_equal_tokenizers_different_no_more_often(spread):
         p_values.append(_student(np.insert(replicates, 0, value), list(values)).p_value)
     assert 0.02 <= np.mean(np.array(p_values) < 0.05) <= 0.07
     assert np.mean(np.array(p_values) < 0.005) <= 0.015
-
-
-def test_metrics_that_cannot_be_resampled_are_refused():
-    with pytest.raises(UserError, match="metric 'spearman' of None classes"):
-        score_sums([1.0], [[1.0]], "spearman", None)

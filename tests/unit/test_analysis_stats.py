@@ -47,18 +47,6 @@ def test_proportion_interval_is_wilsons():
     assert np.isnan(stats.proportion_interval(0, 0)).all()
 
 
-def test_ratio_interval_resamples_in_batches_of_any_size(monkeypatch):
-    tokens, words = [3, 5, 2, 9], [1, 2, 2, 3]
-    whole = stats.ratio_interval(tokens, words, seed=1)
-    monkeypatch.setattr(stats, "_BATCH_CELLS", 40)
-    assert stats.ratio_interval(tokens, words, seed=1) == whole
-
-
-def test_ratio_interval_of_nothing():
-    assert np.isnan(stats.ratio_interval([], [], seed=0)).all()
-    assert np.isnan(stats.ratio_interval([1], [0], seed=0)).all()
-
-
 def test_paired_permutation_by_hand():
     # differences 1, 2, 3: of 8 sign patterns only +++ and --- reach |6|
     assert stats.paired_permutation([1, 2, 3], [0, 0, 0], seed=0) == pytest.approx(2 / 8)

@@ -16,23 +16,6 @@ BPE = ["▁", "a", "▁a", "og", "▁th", "▁the", "ing", "ings"]
 SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]
 
 
-def test_pieces_of_one_vocabulary_only_keep_their_order():
-    assert vocabulary.only_in(BPE, SAGE) == ["og", "▁th", "ings"]
-    assert vocabulary.only_in(SAGE, BPE) == ["▁dialog", "ogues"]
-
-
-def test_word_initial_share_counts_the_bare_mark():
-    share = vocabulary.word_initial_share(BPE)
-    assert (share.hits, share.total) == (4, 8)
-    assert share == 0.5
-
-
-def test_share_of_nothing_is_nan_and_has_no_interval():
-    share = vocabulary.word_initial_share([])
-    assert math.isnan(share)
-    assert all(math.isnan(bound) for bound in share.estimate())
-
-
 @pytest.mark.parametrize(
     ("count_word_start", "expected"),
     [(False, {0: 1, 1: 2, 2: 2, 3: 2, 4: 1}), (True, {1: 2, 2: 2, 3: 2, 4: 2})],

@@ -38,13 +38,6 @@ def test_whole_sage_is_compared_with_bpe_by_clock_processor_and_memory() -> None
     assert ratios == ["12x (60 s to 5 s)", "12.5x (100 s to 8 s)", "3x (3 GB to 1 GB)"]
 
 
-def test_bpe_of_a_small_text_may_need_no_memory_of_its_own() -> None:
-    none = {**COSTS["bpe"], "memory": 0}
-    runs = {**COSTS, "bpe": none}
-    bench = bench_of(lambda measure, number, **parameters: runs[measure])
-    assert measured(bench, "whole")[-1] == "- (3 GB to 0 GB)"
-
-
 def test_a_pass_is_given_by_million_tokens() -> None:
     passes = [{"first": 12.0, "filled": 6.0}, {"first": 24.0, "filled": 12.0}]
     passes.append(passes[0])
@@ -97,19 +90,11 @@ def run_small(text: Path, folder: Path, monkeypatch, **options) -> int:
 
 
 def test_the_table_of_a_small_text(text: Path, tmp_path: Path, monkeypatch, capsys) -> None:
-    assert run_small(text, tmp_path, monkeypatch, rows="pass,loop,whole,peers") == 0
+    assert run_small(text, tmp_path, monkeypatch, rows="pass,peers") == 0
     page = capsys.readouterr().out
     assert page.startswith("300 lines, ")
     table = table_of(page)
-    assert len(table) == 2 + 2 + 4 + 1  # lines of each row
+    assert len(table) == 2 + 1  # lines of each row
     assert {len(cells) for cells in table} == {2}
     assert not [cells for cells in table if "failed" in cells[1]]
     assert [cells for cells in table if cells[1].startswith("not measured")] == table[-1:]
-
-
-def test_a_text_too_small_is_an_error_of_one_line(
-    text: Path, tmp_path: Path, monkeypatch, capsys
-) -> None:
-    assert run_small(text, tmp_path, monkeypatch, **{"initial-size": 90_000}) == 1
-    *_, last = capsys.readouterr().err.splitlines()
-    assert last.startswith("error: ") and "90000 pieces" in last

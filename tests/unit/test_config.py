@@ -76,17 +76,6 @@ def test_one_value_has_one_form(paper: dict) -> None:
     assert repr(check_config(paper).model_dump()) == repr(usual.model_dump())
 
 
-def test_a_key_that_may_be_left_out_may_have_no_value(paper: dict) -> None:
-    paper["tokenizer_settings"]["sage"]["seeds"] = None
-    assert "seeds" not in check_config(paper).tokenizer_settings["sage"].model_dump()
-
-
-def test_one_key_is_enough_for_another_budget(paper: dict) -> None:
-    assert paper["lm"]["pretrain"]["hours"] == 24
-    paper["lm"]["pretrain"]["steps"] = 100
-    assert check_config(paper).lm.pretrain.hours is None
-
-
 def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: dict) -> None:
     update_config(paper, {"tokenizers": ["sage_unigram"], "lm": {"enabled": False}})
     del paper["tokenizer_settings"]["unigram"]
@@ -105,15 +94,6 @@ def test_a_validation_split_is_given_or_held_out(paper: dict) -> None:
     check_config(paper)
     # One that is held out needs no file, and one that is given is not looked at.
     stanza["source"]["validation"] = {"path": "no/such.jsonl", "format": "jsonl"}
-    check_config(paper)
-
-
-def test_both_splits_may_be_rows_of_one_file(paper: dict, tmp_path) -> None:
-    (tmp_path / "rows.csv").write_text("sentence,label,split\n")
-    rows = {"path": str(tmp_path / "rows.csv"), "format": "csv"}
-    paper["task_settings"]["cola"]["source"] = {
-        split: rows | {"where": {"split": split}} for split in ("train", "validation")
-    }
     check_config(paper)
 
 
@@ -178,15 +158,6 @@ def test_numbers_in_braces_on_the_command_line_are_numbers(tmp_path, monkeypatch
     assert (config.lm.finetune.seeds, config.lm.finetune.learning_rate) == ([4, 5], 1e-3)
 
 
-def test_a_key_of_a_mapping_that_others_merge_is_no_second_one(tmp_path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(
-        "a: {b: &b {window: 3}}\nc: {d: &d {<<: *b, window: 4}}\nsage:\n  <<: *d\n  x: {<<: *d}\n"
-    )
-    with pytest.raises(UserError, match=r"^config key sage.x: unknown"):
-        load_run(yaml.safe_load(file.read_text()), files=[file])
-
-
 @pytest.mark.parametrize("text", ["run: {{ run }}\n", "seed: 1\n? [a, b]\n: 3\n"])
 def test_a_key_that_is_no_text_is_refused_with_its_line(tmp_path, text: str) -> None:
     file = tmp_path / "mine.yaml"
@@ -194,15 +165,6 @@ def test_a_key_that_is_no_text_is_refused_with_its_line(tmp_path, text: str) -> 
     line = len(text.splitlines()) if "{" in text else 2
     with pytest.raises(UserError, match=rf"mine\.yaml:{line}: a key is text; .* in quotes"):
         load_run({}, files=[file])
-
-
-def test_what_the_command_line_overrides_blames_no_file(tmp_path) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("run: mine\nsage: {window: 3}\n")
-    for given in ({"run": 1}, {"sage": {"window": "x"}}, {"sage": 3}):
-        with pytest.raises(UserError, match=r"^config key ") as refused:
-            load_run(given, files=[file])
-        assert "mine.yaml" not in str(refused.value)
 
 
 def test_a_source_that_an_earlier_file_hides_is_refused(tmp_path) -> None:

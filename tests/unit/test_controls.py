@@ -56,24 +56,12 @@ def test_the_least_frequent_go_first_counted_anew_before_every_batch(
     assert pruned["iteration"].tolist() == [order // batch for order in range(5)]
 
 
-def test_a_pruned_piece_makes_others_more_frequent(corpus: WordCorpus) -> None:
-    # `abc` and `ab` never occur; `▁bc` is `▁`, `bc`. Without `▁abcab`, its words are `▁abc`, `ab`.
-    _, pruned = prune_lowest(PIECES, 9, frequency(corpus, PIECES), 1)
-    assert pruned["piece"] == ["abc", "ab"]
-
-
 def test_random_draws_are_seeded_and_spare_single_characters() -> None:
     left, pruned = prune_random(PIECES, 6, seed=1)
     assert prune_random(PIECES, 6, seed=1)[0] == left
     assert len({tuple(prune_random(PIECES, 6, seed=seed)[0]) for seed in range(20)}) > 5
     assert {"▁", "a", "b", "c", "▁a"} <= set(left)
     assert sorted([*left, *pruned["piece"]]) == sorted(PIECES)
-
-
-def test_every_prunable_piece_is_as_likely_to_go() -> None:
-    draws = [prune_random(PIECES, 8, seed)[1]["piece"] for seed in range(600)]
-    counts = np.array(list(Counter(piece for drawn in draws for piece in drawn).values()))
-    assert len(counts) == 6 and counts.min() > 240 and counts.max() < 360  # 300 +- 12 (SD)
 
 
 def test_single_characters_are_never_pruned(corpus: WordCorpus) -> None:

@@ -105,10 +105,3 @@ def test_an_edit_of_one_figures_function_redraws_that_figure_alone(place, old, n
 def test_a_figure_that_a_page_imports_by_name_counts_for_the_page(place) -> None:
     (place / "scripts/page.py").write_text("from reproduction.drawn import figure_one\n")
     assert changed(place / "reproduction/drawn.py", "return 1", "return 3") == {"one", "page"}
-
-
-def test_unknown_code_has_no_digest() -> None:
-    with pytest.raises(FileNotFoundError):
-        code_of("nothing.py")
-    with pytest.raises(FileNotFoundError):
-        code_of("artefact.py", "paper.none.figure")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
-import logging
 import os
 import signal
 import subprocess
@@ -84,17 +82,6 @@ def test_a_job_logs_and_its_progress_lies_beside_the_results_and_ends_with_it() 
     assert not progress.exists()
 
 
-def test_a_package_that_was_imported_before_logs_to_the_log(capsys) -> None:
-    package = logging.getLogger("some.package")
-    package.addHandler(logging.StreamHandler())
-    package.addHandler(logging.lastResort)
-    made = rule()
-    with job(made):
-        package.warning("of a package")
-    assert "of a package" in log_of(made)
-    assert capsys.readouterr().err == ""
-
-
 def test_a_failure_keeps_the_progress() -> None:
     with pytest.raises(SystemExit), job(rule()) as progress:
         progress.mkdir(parents=True)
@@ -126,24 +113,6 @@ def test_entries_of_files_that_are_gone_or_made_by_another_job_go() -> None:
     other.output = rule("figure_x").output
     make(other)
     assert list(read_manifest(MANIFEST)["jobs"]) == ["renamed lang=en"]
-
-
-def test_what_a_kill_amid_the_manifest_left_goes() -> None:
-    left = MANIFEST.with_name(".manifest.123.partial.json")
-    left.parent.mkdir(parents=True)
-    left.write_text("half")
-    make(rule())
-    assert not left.exists() and read_manifest(MANIFEST)["jobs"]
-
-
-def test_an_entry_names_what_was_retrieved() -> None:
-    made, found = rule(), {"name": "wiki", "title": "A dump"}
-    description = Path("results/r/en.source.json")
-    description.write_text(json.dumps(found | {"bytes": 3, "column": None}))
-    made.input.append(str(description))
-    make(made)
-    [entry] = read_manifest(MANIFEST)["jobs"].values()
-    assert entry["sources"] == {str(description): found}
 
 
 def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypatch) -> None:
@@ -198,11 +167,6 @@ def test_a_training_is_repeated_for_other_settings_versions_texts_and_damaged_fi
     Path(changed.input[0]).write_text("another text")
     Path("results/r/.state/pretrain.kept/pretrain.pdf").write_text("cut")
     assert make(changed)
-
-
-def test_what_is_no_training_is_made_again() -> None:
-    assert make(rule(code="12ab"))
-    assert make(rule(code="12ab"))
 
 
 # --- mistakes

@@ -10,10 +10,8 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
-import torch
 from seqeval.metrics import f1_score as span_f1
 from sklearn.metrics import accuracy_score
-from transformers import get_polynomial_decay_schedule_with_warmup
 
 from lm_samples import make_model
 from reproduction.lm import finetune as module
@@ -28,7 +26,6 @@ from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.tasks import Task
 from reproduction.lm.tokenizer import IGNORED
 from reproduction.lm.training import seed_torch, training_arguments
-from sagevocab.errors import UserError
 
 CLASSES = Task("letters", "sequence", "accuracy", ("no", "yes"))
 VALUES = Task("count", "sequence", "pearson")
@@ -201,22 +198,6 @@ def test_the_loss_is_that_of_transformers(model, splits, task, tmp_path):
     assert made.summed_loss(made.model, batch).item() / count == pytest.approx(theirs, rel=1e-5)
 
 
-def test_rates_are_those_of_hugging_face(model, splits, tmp_path):
-    made, _ = prepared(model, splits, CLASSES, tmp_path, schedule="polynomial", epochs=0.5)
-    made.args.learning_rate = 1e-2
-    made.run()
-    rates = [row["learning_rate"] for row in made.state.log_history if "loss" in row]
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1e-2)
-    schedule = get_polynomial_decay_schedule_with_warmup(optimizer, 4, 10)
-    expected = []
-    for _ in range(10):
-        expected.append(schedule.get_last_lr()[0])
-        optimizer.step()
-        schedule.step()
-    assert rates == pytest.approx(expected)
-    assert rates[0] == 0
-
-
 def test_an_epoch_shows_every_example_once():
     settings = FinetuneSettings(batch=4, accumulation=2)
     assert settings.updates_per_epoch(21) == 3
@@ -225,25 +206,3 @@ def test_an_epoch_shows_every_example_once():
     assert sorted(np.concatenate(epoch)) == list(range(21))
     again = [examples_in_epoch(settings, update, 21, seed=1) for update in range(3, 6)]
     assert np.concatenate(epoch).tolist() != np.concatenate(again).tolist()
-
-
-def test_longer_inputs_than_pretraining_had_are_refused(model, splits, tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.finetune\.max_sequence_length: 17, but .* of 16"):
-        run(model, splits, CLASSES, tmp_path, max_sequence_length=17)
-
-
-def test_a_folder_without_a_model_is_refused(model, splits, tmp_path):
-    for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
-        (tmp_path / name).write_bytes((model / name).read_bytes())
-    (tmp_path / "model.safetensors").write_bytes(b"damaged")
-    with pytest.raises(UserError, match="is no pretrained model"):
-        run(tmp_path, splits, CLASSES, tmp_path)
-
-
-def test_too_little_memory_names_the_key(model, splits, monkeypatch, tmp_path):
-    made, loaded = prepared(model, splits, CLASSES, tmp_path)
-    made.model.forward = Mock(side_effect=torch.OutOfMemoryError("full"))
-    with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
-        made.run()
-    with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
-        made.logits_of(loaded["validation"])

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from lm_samples import PIECES, make_shards, make_vocabulary, sentences
+from lm_samples import make_shards, make_vocabulary, sentences
 from reproduction.lm.tokenizer import load_encoder
 from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
@@ -67,18 +67,3 @@ def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path):
     path.write_text(json.dumps(config))
     with pytest.raises(UserError, match=r"tokenizer_config\.json: names no mask_token"):
         load_encoder(tmp_path)
-
-
-def test_what_is_no_tokenizer_is_refused(tmp_path):
-    with pytest.raises(UserError, match=r"tokenizer\.json: is missing"):
-        load_encoder(tmp_path)
-    (tmp_path / "tokenizer.json").write_text("{}")
-    with pytest.raises(UserError, match=r"tokenizer\.json: is not a tokenizer"):
-        load_encoder(tmp_path)
-
-
-def test_encoder_knows_special_from_ordinary_ids(tmp_path):
-    encoder = load_encoder(make_vocabulary(tmp_path))
-    assert (encoder.pad, encoder.unk, encoder.cls, encoder.sep, encoder.mask) == (0, 1, 2, 3, 4)
-    assert encoder.size == len(PIECES) + 5
-    assert np.flatnonzero(~encoder.ordinary).tolist() == [0, 1, 2, 3, 4]

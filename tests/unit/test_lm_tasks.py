@@ -6,7 +6,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.tasks import TRUNCATED, Examples, Task, encode, most_frequent
+from reproduction.lm.tasks import Examples, Task, encode, most_frequent
 from reproduction.lm.tokenizer import IGNORED
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
@@ -70,32 +70,11 @@ def test_long_texts_are_cut_and_counted(tokenizer):
     assert single.truncated == 1
 
 
-def test_batches_are_padded_to_their_longest(tokenizer):
-    rows = pd.DataFrame({"text": ["a", "a dog sees"], "text_pair": ["a", "the cat"]})
-    examples = encode_texts(rows, [1, 0], tokenizer, 16)
-    batch = examples.batch([1, 0])
-    lengths = [len(of(examples, "input_ids")[1]), len(of(examples, "input_ids")[0])]
-    assert batch["input_ids"].shape == (2, lengths[0])
-    assert batch["attention_mask"].sum(dim=1).tolist() == lengths
-    assert (batch["input_ids"][batch["attention_mask"] == 0] == tokenizer.pad_token_id).all()
-    assert batch["input_ids"][0].tolist() == of(examples, "input_ids")[1]
-    assert batch["labels"].tolist() == [0, 1]
-    assert examples.by_length().tolist() == [0, 1]
-
-
 def test_words_that_spell_special_tokens_are_text(tokenizer):
     examples = encode_words(words_frame(["[SEP]", "[MASK]"]), ["O"], tokenizer, 30)
     ids = of(examples, "input_ids")[0]
     assert ids.count(tokenizer.sep_token_id) == 1
     assert tokenizer.mask_token_id not in ids
-
-
-def test_words_behind_the_end_are_truncated(tokenizer):
-    examples = encode_words(words_frame(["the", "xyz", "dog", "dog"], ["a"]), ["O"], tokenizer, 5)
-    assert pieces_of(of(examples, "input_ids")[0]) == ["[CLS]", "▁the", "▁", "x", "[SEP]"]
-    assert examples.words[0].tolist() == [1, 2, TRUNCATED, TRUNCATED]
-    assert of(examples, "labels")[0] == [IGNORED, 0, 0, IGNORED, IGNORED]
-    assert examples.truncated == 1
 
 
 def test_a_tag_that_training_never_saw_is_no_target(tokenizer):

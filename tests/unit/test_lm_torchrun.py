@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import subprocess
 import sys
 import time
-from unittest.mock import Mock
 
 import pandas as pd
 import psutil
@@ -19,7 +17,6 @@ from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.torchrun import end_with_parent, pretrain_together
 from sagevocab.errors import UserError
-from sagevocab.files import write_json
 
 
 def test_two_processes_train_the_model_of_one(tmp_path):
@@ -41,17 +38,6 @@ def test_two_processes_train_the_model_of_one(tmp_path):
     assert one == two
     logs = [pd.read_parquet(tmp_path / name / "training_log.parquet") for name in "12"]
     pd.testing.assert_frame_equal(*(log.drop(columns="seconds") for log in logs), rtol=1e-6)
-
-
-def test_a_process_that_refuses_leaves_its_reason_and_ends_at_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("RANK", "1")
-    monkeypatch.setattr(module, "pretrain", Mock(side_effect=UserError("the reason")))
-    monkeypatch.setattr(os, "_exit", Mock(side_effect=SystemExit))
-    write_json(tmp_path / "call.json", {"settings": TINY})
-    with pytest.raises(SystemExit):
-        module._main(tmp_path / "call.json")
-    assert os._exit.call_args.args == (1,)
-    assert (tmp_path / "error.txt").read_text() == "the reason"
 
 
 @pytest.mark.parametrize(

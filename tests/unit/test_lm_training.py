@@ -21,7 +21,6 @@ from reproduction.lm.training import (
     last_checkpoint,
     memory_for,
     training_arguments,
-    without_empty_mask,
 )
 from sagevocab.errors import UserError
 
@@ -74,11 +73,6 @@ def test_an_epoch_shows_every_example_once():
     seen = np.concatenate([examples_of(update, 4, 10, seed=1) for update in range(5)])
     assert sorted(seen[:10]) == sorted(seen[10:]) == list(range(10))
     assert seen[:10].tolist() != seen[10:].tolist()
-
-
-def test_the_order_is_that_of_the_seed():
-    first, same, other = (examples_of(0, 50, 50, seed) for seed in (1, 1, 2))
-    assert first.tolist() == same.tolist() != other.tolist()
 
 
 def test_matrices_decay_whatever_their_name_and_nothing_else_does(tmp_path):
@@ -190,15 +184,6 @@ def test_all_processes_follow_the_clock_of_the_first(tmp_path, monkeypatch):
     trainer = trainer_of(tmp_path)
     trainer.run()
     assert trainer.rhythm.seconds == 7 * 5.0
-
-
-def test_only_padding_needs_a_mask():
-    whole = {"x": torch.ones(2), "attention_mask": torch.tensor([[1, 1]])}
-    assert without_empty_mask(whole).keys() == {"x"}
-    assert without_empty_mask(whole | {"attention_mask": torch.tensor([[1, 0]])}).keys() == {
-        "x",
-        "attention_mask",
-    }
 
 
 @pytest.mark.parametrize(

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import yaml
 
 from reproduction import progress
 from reproduction.config import load_run
 from reproduction.costs import costs_of, seconds_of_jobs
 from reproduction.progress import Brief
 from reproduction.run import Run
-from reproduction.targets import first_sentence, hints
-
-ROOT = Path(__file__).parents[2]
+from reproduction.targets import hints
 
 
 def run_of(**given: object) -> Run:
@@ -114,13 +110,6 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
     assert seconds_of_jobs(run_of())["pretrain_model"] == 24 * 3600
 
 
-def test_what_packages_ship_is_no_download() -> None:
-    demo = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
-    every = {"retrieve_source": 5}
-    assert costs_of(run_of(**demo), every).downloads == 0
-    assert costs_of(run_of(), every).downloads > 1e9
-
-
 def test_a_misspelt_target_gets_the_nearest_and_values_of_options_none() -> None:
     targets = ["figure_fertility", "table_overlap", "vocabularies", "all"]
     given = ["--cores", "2", "--executor", "slurm", "config/demo.yaml", "all", "figur_fertility"]
@@ -133,8 +122,3 @@ def test_a_misspelt_file_gets_the_nearest_and_one_that_is_made_none() -> None:
     given = ["results/demo/figures/fertilty.pdf", "results/demo/figures/figure_fertility.png"]
     [line] = hints(given, targets, lambda file: file == given[1])
     assert f"no target {given[0]}; near it are {targets[1]};" in line
-
-
-def test_a_docstring_is_told_by_its_first_sentence() -> None:
-    assert first_sentence("One, and\n    more of it. Two.") == "One, and more of it."
-    assert first_sentence(None) == ""

@@ -51,13 +51,6 @@ def test_wordpiece_leaves_rare_characters_uncovered():
     assert "x" not in "".join(train_wordpiece(corpus, 5, 0.999, KEY))
 
 
-def test_wordpiece_with_the_mark_of_bert_in_the_text():
-    """`##` in the corpus is text; a trainer that marks the inside of words by it would mix them."""
-    pieces = train_wordpiece(words_of(["##a a## ###a"] * 3), 9, 1.0, KEY)
-    assert len(set(pieces)) == 9
-    assert set("".join(pieces)) == {"#", "a", WORD_START}
-
-
 @pytest.mark.parametrize(("size", "message"), [(20, "which take"), (10**6, "at most")])
 def test_wordpiece_sizes_that_are_impossible(size, message):
     with pytest.raises(UserError, match=message):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,10 +22,12 @@ from reproduction.artefacts.shared import (
 )
 from reproduction.cards import card
 from reproduction.config import load_run
-from reproduction.retrievals import dump_sample, retrieved_files, sources_table
+from reproduction.retrievals import dump_sample, retrieved_files
 from reproduction.run import Run
-from reproduction.run_report import claims_run, reference_sources, texts
+from reproduction.run_report import claims_run, texts
 from reproduction.settings import Configuration, Tokenizer
+from sagevocab.presets import PRESETS
+from sagevocab.pruning.sage import SageSettings
 from sagevocab.settings import settings_from
 
 ROOT = Path(__file__).parents[2]
@@ -94,11 +97,6 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
     assert run.score_files(run.tasks) == run.model_files() == curve_languages(run) == []
 
 
-def test_no_held_out_lines_no_learning_curves() -> None:
-    run = run_of(language_settings={"tr": {"heldout_lines": 0}})
-    assert curve_languages(run) == ["en"]
-
-
 def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
     assert paper.builds["sage_unigram"].initial == "unigram_initial"
     assert paper.builds["random"].initial == "bpe_initial"
@@ -133,13 +131,6 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     assert compared_sage(run) == ["sage", "sage_released"]
 
 
-def test_differences_are_from_controls_that_have_models_too(only_bpes) -> None:
-    settings = settings_of("table_differences", only_bpes)
-    assert "counts" in further_controls(only_bpes)
-    causal = only_bpes.labels(causal_tokenizers(only_bpes))
-    assert set(settings["controls"]) <= set(causal)
-
-
 def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp_path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("Egy mondat.\n", encoding="utf-8")
@@ -153,15 +144,6 @@ def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp
 
 
 # --- Sources and files
-
-
-def test_local_files_are_read_where_they_are(tmp_path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("a line\n")
-    run = run_of(language_settings={"en": {"source": {"path": str(text), "format": "text"}}})
-    assert run.source_files("language_settings", "en") == [str(text)]
-    assert run.source_files("language_settings", "tr") == ["results/paper/retrieved/corpora/tr"]
-    assert "results/paper/retrieved/corpora/en" not in retrieved_files(run)
 
 
 def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
@@ -183,19 +165,6 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
     assert dump_sample(run_of(language_settings={"en": {"source": dump}}), *english) == sample
     package = {"package": "gensim:x", "format": "mediawiki"}
     assert dump_sample(run_of(language_settings={"en": {"source": package}}), *english) is None
-
-
-def test_sources_are_listed_with_what_is_there(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    texts = {"languages": ["en"], "domains": ["quora", "legal"], "probes": {"tasks": []}}
-    run = run_of(**texts, lm=NO_MODELS)
-    there = Path(run.result("retrieved/domains/quora"))
-    there.parent.mkdir(parents=True)
-    there.touch()
-    header, english, quora, legal = sources_table(run)
-    assert header.split() == ["source", "what", "size", "licence"]
-    assert english.endswith("to be fetched") and "about 12 GB" in english
-    assert quora.endswith("there") and legal.endswith("to be fetched")
 
 
 def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
@@ -221,39 +190,16 @@ def test_causal_models_come_with_those_that_are_compared() -> None:
 # --- Names
 
 
-def test_constructed_tasks_are_known(paper) -> None:
-    constructed = {"train": {"constructed": "cola"}, "validation": None}
-    run = run_of(task_settings={"cola": {"source": constructed, "validation_share": 0.5}})
-    assert list(filter(run.is_constructed, run.prepared_tasks)) == ["cola"]
-    assert not any(map(paper.is_constructed, paper.prepared_tasks))
-
-
 def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     stanza = {"method": "sage", "preset": "printed", "loss_lines": 5, "decoder": "merges"}
     title = "printed (decoder: merges, loss_lines: 5)"
     assert Tokenizer(**stanza).preset_title == title
     assert Tokenizer(method="sage", preset="released", label="x").preset_title == "released"
     assert "SaGe is printed" in " ".join(settings_of("table_retokenization", paper)["notes"])
+    assert asdict(SageSettings()).items() >= PRESETS["printed"].items()
 
 
 # --- Report and reference pages
-
-
-def test_a_text_of_the_user_is_shown_by_its_name_beside_the_papers(tmp_path) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text("a line\n")
-    source = {"source": {"path": str(text), "format": "text"}, "lines": 10}
-    run = run_of(language_settings={"en": source})
-    (english, *_), (source, *_) = texts(run), reference_sources(run)
-    assert (english["title"], source["files"]) == ("text.txt", [str(text)])
-    assert "Wikipedia" in english["paper"]
-
-
-def test_claims_take_models_in_the_order_of_the_table_of_differences() -> None:
-    run = run_of(lm={"tokenizers": ["sage", "bpe"]})
-    assert claims_run(run)["lm_tokenizers"] == run.compared_models == ["bpe", "sage"]
-    alone = run_of(lm={"tokenizers": ["sage"]})
-    assert claims_run(alone)["lm_tokenizers"] == ["sage"]
 
 
 # --- Readings of SaGe

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from transformers import AutoTokenizer, PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerFast
 
 from sagevocab.errors import UserError
 from sagevocab.files import fingerprint
@@ -93,7 +93,7 @@ def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
     if not (folder / "tokenizer.json").is_file():
         raise UserError(f"{folder / 'tokenizer.json'}: is missing; name the folder of a vocabulary")
     try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        return PreTrainedTokenizerFast.from_pretrained(folder, local_files_only=True)
     except Exception as error:  # tokenizers raises nothing more specific
         reason = str(error).partition("\n")[0]
         raise UserError(
