@@ -29,7 +29,7 @@ for package in sagevocab, reproduction:
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench bench-quick lint format docs site envs lock clean
+.PHONY: help environment demo test test-library test-runtimes test-report test-stages test-cluster soak bench bench-quick lint format docs site envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -74,6 +74,9 @@ test-library:  ## Test the library alone, installed from its wheel (minutes, dow
 	cp -r tests/library $(LIBRARY)/tests
 	@# Without the settings of the checkout, which put its own library and pipeline on the path.
 	cd $(LIBRARY) && env -u PYTHONPATH bin/python -m pytest --config-file=/dev/null --rootdir=. tests
+
+test-runtimes: $(INSTALLED)  ## Compare ids in older versions and in JavaScript (5 minutes, downloads, needs npm).
+	$(BIN)/python tests/runtimes/compare.py build/runtimes
 
 test-report: $(INSTALLED)  ## Test the report page in Chromium; yours, too: make test-report REPORT=page.html
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 import oracle
+import sagevocab
 from hub_samples import KINDS
 from sagevocab.corpus.words import NORMALIZATIONS, Normalizer, split_words
 from sagevocab.huggingface.export import WordSettings, export_greedy
@@ -26,6 +30,7 @@ from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
 TRAINED = ["bpe", "sage", "merges", "unigram"]
 OWN = [*TRAINED, "list"]
+EXPORTED = [*OWN, "model", "lossless"]
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +40,9 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     pieces = read_pieces(make_folders(root, lines)["bpe"] / "pieces.txt")
     (root / "list.txt").write_text("\n".join(["<unk>", *pieces[::2], ""]), encoding="utf-8")
     convert(root / "list.txt", root / "list", words=WORDS)
-    return {name: root / name for name in OWN}
+    convert(root / "unigram.model", root / "model", words=WORDS)
+    sagevocab.train(lines, 500, preset="counts", lossless=True, output=root / "lossless")
+    return {name: root / name for name in EXPORTED}
 
 
 @functools.cache
@@ -109,6 +116,33 @@ def test_normalised_text_spells_no_special_token(folders, name):
 @given(text=TEXTS)
 def test_any_text(folders, name, text):
     assert hub_ids(folders[name], text) == library_ids(folders[name], text)
+
+
+# Of a regular expression of `tokenizers`: anchors, options and escapes that JavaScript lacks.
+ELSEWHERE = re.compile(
+    r"\\[AGKRXZahz]|\\x\{|\(\?[a-zA-Z>-]|&&|\[:|[*+?}][+]|\\[^\w^$\\.*+?()[\]{}|/-]"
+)
+
+
+def parts_of(value: object) -> Iterator[dict]:
+    """Every object of a JSON value."""
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value:
+        if isinstance(one, dict | list):
+            yield from parts_of(one)
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_other_runtimes_read_every_part(folders, name):
+    """`tokenizers` 0.19 and the JavaScript port; `make test-runtimes` runs them."""
+    spec = json.loads((folders[name] / "tokenizer.json").read_text("utf-8"))
+    steps = [one["type"] for one in spec["pre_tokenizer"]["pretokenizers"]]
+    assert "Sequence" not in steps
+    assert all(isinstance(merge, str) for merge in spec["model"].get("merges", []))
+    for part in parts_of([spec["normalizer"], spec["pre_tokenizer"]]):
+        assert part.get("behavior", "Isolated") == "Isolated"
+        assert not ELSEWHERE.search(part.get("Regex", ""))
 
 
 @functools.cache

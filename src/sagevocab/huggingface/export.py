@@ -7,6 +7,7 @@ of this library's segmenters; what they have in common is their frame (`frames`)
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -127,10 +128,24 @@ def write_folder(
         },
     }
     write_pieces(folder / "pieces.txt", pieces)
-    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_tokenizer(folder / "tokenizer.json", tokenizer)
     write_json(folder / "tokenizer_config.json", configuration)
     if card is not None:
         write_text(folder / "README.md", model_card(card, pieces, frame))
+
+
+def write_tokenizer(path: Path, tokenizer: Tokenizer) -> None:
+    """Write a tokenizer.json that older versions of `tokenizers` read, too.
+
+    They read a merge as `a b`; newer ones write pairs, which pieces with a space need.
+    """
+    text = tokenizer.to_str(pretty=True)
+    spec = json.loads(text)
+    merges = spec["model"].get("merges")
+    if merges and not any(" " in piece for merge in merges for piece in merge):
+        spec["model"]["merges"] = [" ".join(merge) for merge in merges]
+        text = json.dumps(spec, indent=2, ensure_ascii=False)
+    write_text(path, text)
 
 
 def check_output(folder: str | Path, force: bool) -> None:

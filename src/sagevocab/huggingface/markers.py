@@ -86,6 +86,12 @@ def unknown_of(model: Mapping[str, Any]) -> str | None:
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
 
 
+def merges_of(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return a parsed BPE's merges by rank, which files have as pairs or as `a b`."""
+    given = model["merges"]
+    return [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in given]
+
+
 # --- pieces to read
 
 

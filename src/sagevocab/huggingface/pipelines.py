@@ -10,6 +10,10 @@ longest match. There are two kinds:
 
 In both, special tokens have the first ids.
 
+A tokenizer is read by `tokenizers` and by its JavaScript port, so it holds only what both take:
+regular expressions without `\\A`, `\\G`, `(?m)` or `\\x{..}`, which match isolated parts, and no
+sequence in a sequence.
+
 Text that spells a special token becomes that token in Hugging Face's tokenizers, unless the caller
 asks for `split_special_tokens`; the library takes it as text. In a `WordFrame`, what follows a
 special token without a space is the inside of a word (`[MASK]ing`); a space before a special token
@@ -49,6 +53,7 @@ from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
 
 NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model sees them
+TEXT_START, TEXT_END = r"(?<![\s\S])", r"(?![\s\S])"  # no dialect's own anchors
 _SPACE, _OTHER = r"[ \t\n\r\f\v]", r"[^ \t\n\r\f\v]"
 _WORD_OR_SPACES = f" ?{_OTHER}+|{_SPACE}+(?!{_OTHER})|{_SPACE}+"
 BYTES = Notation(BYTE_SPACE)
@@ -161,10 +166,11 @@ class WordFrame(Frame):
         tokenizer.normalizer = sentencepiece_normalizer(self.words.normalization)
         # "first": the opening word of a text gets a `▁`; every other has one of the space before.
         opening = pre_tokenizers.Metaspace(
-            replacement=WORD_START, prepend_scheme="first", split=True
+            replacement=WORD_START, prepend_scheme="first", split=False
         )
-        cut = _cut(rf"{{{self.words.max_word_chars}}}")
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([opening, cut, *steps])
+        inside, longest = f"[^{WORD_START}]", self.words.max_word_chars
+        words = isolated(f"{WORD_START}{inside}{{0,{longest - 1}}}|{inside}{{1,{longest}}}")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([opening, words, *steps])
         tokenizer.decoder = decoders.Metaspace(replacement=WORD_START, prepend_scheme="always")
         add_special_tokens(tokenizer, self.specials)
         return tokenizer
@@ -202,9 +208,9 @@ def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
     """
     return hub_normalizer(
         rule,
-        normalizers.Replace(Regex(r"\A\s+"), " "),
+        normalizers.Replace(Regex(rf"{TEXT_START}\s+"), " "),
         normalizers.Replace(Regex(" {2,}"), " "),
-        normalizers.Strip(left=False, right=True),
+        normalizers.Replace(Regex(rf"\s+{TEXT_END}"), ""),
     )
 
 
@@ -243,12 +249,12 @@ class ByteFrame(Frame):
         self, steps: Iterable[pre_tokenizers.PreTokenizer]
     ) -> pre_tokenizers.PreTokenizer:
         """Return what splits a text; steps: what splits a word before the model sees it."""
+        split = isolated(_WORD_OR_SPACES)
         letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-        split = pre_tokenizers.Split(Regex(_WORD_OR_SPACES), "isolated")
-        least = max(1, self._cut_at - 3)
-        cut = _cut(rf"{{{least},{self._cut_at}}}(?![{_INSIDE_CHARACTER}])")
-        words = pre_tokenizers.Sequence([split, letters])
-        return pre_tokenizers.Sequence([words, cut, *steps])
+        least, longest = max(1, self._cut_at - 3), self._cut_at
+        outside = f"(?![{_INSIDE_CHARACTER}])"
+        cut = isolated(rf"{outside}[\s\S]{{{least},{longest}}}{outside}")
+        return pre_tokenizers.Sequence([split, letters, cut, *steps])
 
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
@@ -296,19 +302,21 @@ class ByteFrame(Frame):
 # --- what splits words before the model sees them
 
 
-def _cut(characters: str) -> pre_tokenizers.PreTokenizer:
-    """Cut words, as `words.split_words` does; characters: how many, as a regular expression.
+def isolated(pattern: str) -> pre_tokenizers.PreTokenizer:
+    """Return what splits text into the matches of a regular expression, and what is between."""
+    return pre_tokenizers.Split(Regex(pattern), "isolated")
 
-    `(?m)` lets the dot match a newline; `\\G` spares a search from each character of a short word.
-    """
-    return pre_tokenizers.Split(Regex(rf"\G(?m).{characters}"), "isolated")
+
+def _escaped(text: str) -> str:
+    """Return a regular expression of a text; `re.escape` writes some that JavaScript refuses."""
+    return re.sub(r"[\\^$.|?*+()\[\]{}]", r"\\\g<0>", text)
 
 
 def split_uncovered(pieces: Iterable[str]) -> pre_tokenizers.PreTokenizer:
     """Split off every character that is not a piece."""
     alphabet = sorted(piece for piece in pieces if len(piece) == 1)
-    escaped = "".join(f"\\x{{{ord(character):X}}}" for character in alphabet)
-    return pre_tokenizers.Split(Regex(f"[^{escaped}]"), "isolated")
+    escaped = re.sub(r"[\\\[\]^-]", r"\\\g<0>", "".join(alphabet))
+    return isolated(f"[^{escaped}]")
 
 
 def split_special_tokens(
@@ -319,12 +327,11 @@ def split_special_tokens(
     The cut is at the first place that no piece reaches over, so it changes nothing else; if there
     is no such place, after the first character. Returns no step where there are no such tokens.
     """
-    heads = []
+    places = []
     for token, free in zip(tokens, free_cuts(tokens, pieces), strict=True):
         cut = free or 1
-        heads.append(f"{re.escape(token[:cut])}(?={re.escape(token[cut:])})")
-    cut = [pre_tokenizers.Split(Regex("|".join(heads)), "merged_with_previous")]
-    return cut if heads else []
+        places.append(f"(?<={_escaped(token[:cut])})(?={_escaped(token[cut:])})")
+    return [isolated("|".join(places))] if places else []
 
 
 def free_cuts(tokens: Sequence[str], pieces: Sequence[str]) -> list[int]:

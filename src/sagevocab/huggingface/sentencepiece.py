@@ -20,9 +20,9 @@ from tokenizers import (
 
 from sagevocab.corpus.words import NORMALIZATIONS, character_map
 from sagevocab.errors import UserError
-from sagevocab.files import atomic_path, write_json, write_text
-from sagevocab.huggingface.export import unlikely
-from sagevocab.huggingface.pipelines import free_cuts, split_special_tokens
+from sagevocab.files import atomic_path, write_json
+from sagevocab.huggingface.export import unlikely, write_tokenizer
+from sagevocab.huggingface.pipelines import TEXT_END, TEXT_START, free_cuts, split_special_tokens
 from sagevocab.huggingface.special_tokens import SpecialTokens, by_role, roles_of
 from sagevocab.pieces import NO_MODEL, WORD_START
 
@@ -248,9 +248,10 @@ def _normalizer(rule: str) -> normalizers.Normalizer:
     charsmap = character_map(rule)
     mapped = [normalizers.Precompiled(charsmap)] if charsmap else []
     spaces = [
-        normalizers.Replace(Regex(rf"\A +|[ {WORD_START}]+\z"), ""),
+        normalizers.Replace(Regex(rf"{TEXT_START} +|[ {WORD_START}]+{TEXT_END}"), ""),
         normalizers.Replace(Regex(" {2,}"), " "),
-        normalizers.Prepend(WORD_START),
+        # JavaScript's `Prepend` makes a word of an empty text.
+        normalizers.Replace(Regex(rf"{TEXT_START}(?!{TEXT_END})"), WORD_START),
     ]
     return normalizers.Sequence([*mapped, *spaces])
 
@@ -286,5 +287,5 @@ def export_model(path: Path, folder: Path, key: str) -> None:
         UserError: as `tokenizer_of_model`.
     """
     tokenizer, configuration = tokenizer_of_model(path, key)
-    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_tokenizer(folder / "tokenizer.json", tokenizer)
     write_json(folder / "tokenizer_config.json", configuration)

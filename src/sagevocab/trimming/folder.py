@@ -13,11 +13,11 @@ from tokenizers import Tokenizer
 
 from sagevocab.files import atomic_folder
 from sagevocab.huggingface.detect import path_of
-from sagevocab.huggingface.export import check_output, disk_errors
+from sagevocab.huggingface.export import check_output, disk_errors, write_tokenizer
+from sagevocab.huggingface.markers import merges_of
 from sagevocab.huggingface.sentencepiece import ordinary_pieces, parse_model
 from sagevocab.huggingface.special_tokens import roles_of
 from sagevocab.pieces import tokens_by_id
-from sagevocab.trimming.models import merges_of
 
 OLD_IDS = "old_ids.npy"
 ENTRIES_BEFORE = "entries_before_pruning"  # of tokenizer_config.json
@@ -69,7 +69,7 @@ def write_folder(
     """
     check_output(output, force)
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
-        tokenizer.save(str(folder / "tokenizer.json"))
+        write_tokenizer(folder / "tokenizer.json", tokenizer)
         np.save(folder / OLD_IDS, old_ids)
         for name, content in _made(tokenizer, old_ids, before, files).items():
             (folder / name).parent.mkdir(exist_ok=True)

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sagevocab.errors import UserError
+from sagevocab.huggingface.markers import merges_of
 
 Spec = Mapping[str, Any]
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -81,12 +82,6 @@ def model_of(spec: Spec, protected: Iterable[str], name: str) -> Model:
 
 
 # --- BPE
-
-
-def merges_of(model: Spec) -> list[tuple[str, ...]]:
-    """Return the merges of a BPE by rank: older files have them as `a b`, newer ones as pairs."""
-    given = model["merges"]
-    return [tuple(one.split(" ")) if isinstance(one, str) else tuple(one) for one in given]
 
 
 class Bpe(Model):

@@ -16,6 +16,7 @@ import numpy as np
 
 from sagevocab.corpus.text import read_lines
 from sagevocab.huggingface.folders import read_description, read_tokens
+from sagevocab.huggingface.markers import merges_of
 
 METHODS = {
     "greedy": "greedy longest match",
@@ -189,7 +190,7 @@ def _children(place: int, unit: np.int64) -> int:
 def _model(model: Mapping[str, Any], method: str, pieces: Sequence[str]) -> dict[str, Any]:
     """Return what a method needs beside the pieces."""
     if method == "merges":
-        return {"merges": "\n".join(" ".join(pair) for pair in model["merges"])}
+        return {"merges": "\n".join(" ".join(pair) for pair in merges_of(model))}
     if method == "unigram":
         scores = dict(model["vocab"])
         return {"scores": [scores[piece] for piece in pieces]}
