@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -119,6 +121,42 @@ def test_every_tensor_is_the_old_one_or_its_rows(tmp_path: Path) -> None:
     index = json.loads((folders[1] / "model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == sum(value.nbytes for value in after.values())
     assert len(list(folders[1].glob("*.safetensors"))) > 1
+
+
+PEAK = """
+import re, sys
+from pathlib import Path
+from sagevocab.trimming.weights import prune_model
+def peak():  # in KiB
+    return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
+before = peak()
+prune_model(*sys.argv[1:])
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
+def test_memory_holds_a_block_of_rows(tmp_path: Path) -> None:
+    """Of a model of 240 MB, each of its tensors 80 MB."""
+    size = KINDS["byte fallback"]().get_vocab_size()
+    prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
+    shape, length = [size, 18_000], size * 18_000 * 4
+    names = {"model.embed_tokens.weight": shape, "lm_head.weight": shape, "norm": [length // 4]}
+    header = {
+        name: {"dtype": "F32", "shape": one, "data_offsets": [at * length, (at + 1) * length]}
+        for at, (name, one) in enumerate(names.items())
+    }
+    text = json.dumps(header).encode()
+    (tmp_path / "before").mkdir()
+    (tmp_path / "before/config.json").write_text(json.dumps({"vocab_size": size}))
+    with (tmp_path / "before/model.safetensors").open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.truncate(8 + len(text) + 3 * length)
+    folders = [str(tmp_path / name) for name in ("before", "tokenizer", "after")]
+    done = subprocess.run(
+        [sys.executable, "-c", PEAK, *folders], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 64 * 1024  # less than a tensor
 
 
 def refused(tmp_path: Path, change: dict, size: int = 900) -> str:

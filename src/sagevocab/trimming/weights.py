@@ -161,7 +161,7 @@ def _sizes(config: Mapping[str, Any]) -> dict[str, set[int]]:
 
 @dataclass(frozen=True)
 class _Vocabulary:
-    """What happens to rows: before, `rows`; now those of old_ids, then zeros up to `size`."""
+    """What happens to rows: before, `rows`; now those of old_ids (sorted), then zeros to `size`."""
 
     rows: int
     old_ids: np.ndarray
@@ -277,24 +277,26 @@ def _write(source: Path, target: Path, plan: list[_Tensor], vocabulary: _Vocabul
         place = offsets[1]
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
-    data = np.memmap(source, np.uint8, mode="r")
-    with target.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
+    with source.open("rb") as old, target.open("wb") as new:
+        new.write(len(text).to_bytes(8, "little") + text)
         for tensor in plan:
+            old.seek(tensor.begin)
             if tensor.axis is None:
                 for begin in range(tensor.begin, tensor.end, _BLOCK_BYTES):
-                    file.write(data[begin : min(tensor.end, begin + _BLOCK_BYTES)])
+                    new.write(old.read(min(tensor.end - begin, _BLOCK_BYTES)))
             else:
-                _write_rows(file, data[tensor.begin : tensor.end], tensor, vocabulary)
+                _write_rows(old, new, tensor, vocabulary)
 
 
-def _write_rows(file: BinaryIO, data: np.ndarray, tensor: _Tensor, vocabulary: _Vocabulary) -> None:
-    """Write the rows that stay, and rows of zeros."""
+def _write_rows(old: BinaryIO, new: BinaryIO, tensor: _Tensor, vocabulary: _Vocabulary) -> None:
+    """Write the rows that stay, in their order, and rows of zeros."""
     before = math.prod(tensor.shape[: tensor.axis])
-    rows = data.reshape(before, vocabulary.rows, -1)
-    step = max(1, _BLOCK_BYTES // rows.shape[2])
-    for number in range(before):
-        for first in range(0, len(vocabulary.old_ids), step):
-            chosen = vocabulary.old_ids[first : first + step]
-            file.write(np.ascontiguousarray(rows[number, chosen]))
-        file.write(bytes((vocabulary.size - len(vocabulary.old_ids)) * rows.shape[2]))
+    row = (tensor.end - tensor.begin) // (before * vocabulary.rows)  # bytes
+    step = max(1, _BLOCK_BYTES // row)
+    for _ in range(before):
+        for first in range(0, vocabulary.rows, step):
+            count = min(step, vocabulary.rows - first)
+            block = np.frombuffer(old.read(count * row), np.uint8).reshape(count, row)
+            low, high = np.searchsorted(vocabulary.old_ids, [first, first + count])
+            new.write(block[vocabulary.old_ids[low:high] - first])
+        new.write(bytes((vocabulary.size - len(vocabulary.old_ids)) * row))
