@@ -1,14 +1,10 @@
-"""The figure of the main statements: the values that it reads and refuses."""
+"""The figure of the main statements: of which it draws a panel; the reference holds the rest."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 
-from report_samples import frame_of, record
-from reproduction.paper.figures_controls import panels_of, points_of, read_values
-from reproduction.parquet import write_parquet
+from reproduction.paper.figures_controls import panels_of
 
 VOCABULARIES = {"random": "pruned at random", "zero": "SaGe without vectors", "sage": "SaGe"}
 SHOWN = {"token_ratio": ("tokens, SaGe over BPE", 1.125), "ratio_lower": ("neighbours", "lower")}
@@ -34,13 +30,6 @@ CLAIMS = frame(
 )  # fmt: skip
 
 
-def test_a_control_is_the_mean_of_its_seeds_and_their_range():
-    points = points_of(CLAIMS[CLAIMS["language"] == "en"])
-    assert (points["random"].value, points["random"].low, points["random"].high) == (1.25, 1.1, 1.4)
-    assert (points["sage"].value, points["sage"].low, points["sage"].high) == (1.25, 1.2, 1.3)
-    assert [points[name].is_control for name in VOCABULARIES] == [True, True, False]
-
-
 def test_a_panel_has_sage_and_a_control() -> None:
     assert [*panels_of(CLAIMS, SHOWN, VOCABULARIES, LANGUAGES)] == [
         ("token_ratio", "en"),
@@ -48,20 +37,3 @@ def test_a_panel_has_sage_and_a_control() -> None:
     ]
     assert not panels_of(CLAIMS[CLAIMS["role"] == "reading"], SHOWN, VOCABULARIES, LANGUAGES)
     assert not panels_of(CLAIMS[CLAIMS["role"] == "control"], SHOWN, VOCABULARIES, LANGUAGES)
-
-
-def test_values_are_read_from_the_claims_and_those_of_controls_once(tmp_path: Path):
-    measured = {"controls": {"random": [1.1, 1.4], "counts": ["words"]}, "language": "en"}
-    sage, released = (
-        record("token_ratio", name, "reproduced", value=1.25, low=1.2, high=1.3, **measured)
-        for name in ("sage", "sage_released")
-    )
-    path = tmp_path / "claims.parquet"
-    write_parquet(path, frame_of([{**sage, "seeds": [1.2, 1.3]}, {**released, "value": None}]))
-    rows = read_values(str(path))
-    assert rows[["vocabulary", "value"]].values.tolist() == [
-        ["sage", 1.25],
-        ["random", 1.1],
-        ["random", 1.4],
-    ]
-    assert rows["seed"].isna().tolist() == [True, False, False]

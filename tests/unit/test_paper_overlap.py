@@ -10,7 +10,6 @@ import pytest
 from reproduction.paper.overlap import (
     AMONG_SEEDS,
     overlaps,
-    table_of_overlaps,
     what_chooses,
 )
 
@@ -69,10 +68,3 @@ def test_the_rule(changes, expected):
         rows["extra"] |= {"mean": 0.9, "accounts_for": 0.9}
         expected = "mostly counts"
     assert what_chooses(rows, "zero", "shuffled", ["counts", "extra"]) == expected
-
-
-def test_a_cell_has_the_range_of_several_pairs() -> None:
-    rows = overlaps({"English": PRUNED}, READINGS, CONTROLS, ["at random"])
-    assert table_of_overlaps(rows, notes=[]).blocks == [
-        [["SaGe", "English", "75.0 %", "62.5 % (50.0 % to 75.0 %)", "25.0 % (25.0 % to 25.0 %)"]]
-    ]

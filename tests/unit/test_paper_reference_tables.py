@@ -8,10 +8,8 @@ import pandas as pd
 import pytest
 
 from reproduction.paper import control_vectors
-from reproduction.paper.control_pieces import pieces_differ
-from reproduction.paper.control_vectors import explanation, read_sums
+from reproduction.paper.control_vectors import explanation
 from reproduction.paper.reference_tables import write_reference_tables
-from reproduction.paper.released_program import table_released_program
 from reproduction.paper.two_runs import compare, seed_limit
 
 ROOT = Path(__file__).parents[2]
@@ -31,66 +29,7 @@ def test_every_table_is_computed_again_from_what_is_committed(tmp_path: Path) ->
             pd.testing.assert_frame_equal(*numbers, rtol=1e-9)
 
 
-# --- pieces
-
-
-def test_pieces_on_which_a_version_and_a_control_differ() -> None:
-    orders = pd.DataFrame(
-        {
-            "sage_released": [0, -1, 1, 2, 3, -1],
-            "sage_released.seed2": [3, -1, 2, 1, -1, 0],
-            "counts": [-1, 3, 0, -1, 1, 2],
-        },
-        index=["▁ab", "c", "de", "fg8", "i", "j"],
-    )
-    of_sage, of_counts = pieces_differ(orders, "sage_released", "counts")
-    # Both seeds prune ▁ab and fg8, and counts do not: 1.5 of 4 are early. No seed prunes c.
-    assert (of_sage["pruned_by"], of_sage["kept_by"]) == ("SaGe 1.0", "counts")
-    assert of_sage["pieces"] == 2 and of_sage["examples"] == "▁ab fg8"
-    assert of_sage["word_initial"] == 0.5 and of_sage["characters"] == 2.5
-    assert of_sage["digits"] == 0.5 and of_counts["digits"] == 0
-    assert of_sage["late"] == 0 and of_counts["late"] == 1
-    assert of_counts["pieces"] == 1 and of_counts["examples"] == "c"
-
-
-PRUNED = {
-    "program, seed 1": ["a", "b", "c", "d"],
-    "program, seed 2": ["a", "b", "c", "d"],
-    "program, without vectors": ["a", "b", "c", "x"],
-    "program, shuffled words": ["a", "b", "c", "x"],
-    "preset, seed 1": ["a", "b", "c", "d"],
-    "preset, seed 2": ["a", "b", "c", "d"],
-    "preset, without vectors": ["w", "x", "y", "z"],
-    "preset, shuffled words": ["w", "x", "y", "z"],
-    "counts": ["a", "b", "x", "y"],
-    "prunable": [*"abcdefghijklmnopqrstuvwxyz"],
-}
-
-
-def test_the_released_program_and_the_preset_are_compared_with_controls_of_their_own() -> None:
-    rows = table_released_program({"English": PRUNED}).data.set_index(["reading", "control"])
-    means = rows["mean"]
-    assert means["program", "without vectors"] == 0.75
-    assert means["preset", "without vectors"] == 0
-    assert means["program", "preset's seeds"] == means["preset", "program's seeds"] == 1
-    assert means["program", "counts"] == means["preset", "counts"] == 0.5
-    assert rows["pairs"]["program", "random"] == 40  # two seeds, twenty draws
-    chooses = rows["chooses"].groupby("reading").first()
-    assert dict(chooses) == {"program": "both", "preset": "mostly contexts"}
-
-
 # --- vectors
-
-
-def test_the_f1_of_vectors_is_that_of_their_sums(tmp_path: Path) -> None:
-    names = [f"{name}.{seed}" for name, seed in control_vectors._MODELS]
-    right = {f"{name}.right": [1, 1] for name in names}
-    found = {f"{name}.found": [1, 2] for name in names} | {"counts.3.found": [2, 4]}
-    path = tmp_path / "ner_tr.parquet"
-    pd.DataFrame({"entities": [1, 2], **right, **found}).to_parquet(path)
-    scores = dict(zip(names, read_sums(path).scores(), strict=True))
-    assert scores.pop("counts.3") == pytest.approx(2 * 2 / (3 + 6))
-    assert list(scores.values()) == pytest.approx([2 * 2 / (3 + 3)] * 49)
 
 
 @pytest.mark.parametrize(

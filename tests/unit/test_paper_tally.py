@@ -12,12 +12,6 @@ def of(name: str, language: str = "en", **changes) -> dict:
     return record(name, "sage", "undecided", language=language, **given | changes)
 
 
-def test_vocabularies_are_sorted_by_the_statements_that_they_meet():
-    counted = tally([of("a"), of("a", "tr"), of("b"), of("c", meets=True)])
-    assert counted.statements == 4
-    assert [*counted.met.items()] == [("counts", 4), ("sage", 1), ("random", 1)]
-
-
 def test_only_statements_that_all_could_be_measured_on_are_counted():
     lacking = {"controls": {"counts": [0.5]}, "agreeing": {"counts": 1}}
     records = [
@@ -33,13 +27,6 @@ def test_only_statements_that_all_could_be_measured_on_are_counted():
     ]
     assert tally(records).statements == 1
     assert tally([]).met == {}
-
-
-def test_two_sage_tokenizers_share_a_row():
-    one = of("a", meets=True)
-    counted = tally([one, {**one, "tokenizer": "sage_released", "meets": False}])
-    assert counted.statements == 1
-    assert (counted.met["sage_released"], counted.met["sage"]) == (0, 1)
 
 
 def test_a_control_meets_a_statement_if_most_of_its_seeds_do():
