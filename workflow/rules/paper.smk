@@ -150,7 +150,7 @@ rule build_report:
     In a run without the paper's languages: playground, what the tokenizers make of its texts.
     """
     input:
-        **(OF_PAPER or {"measured": result("tables/table_tokenizers.csv")}),
+        **OF_PAPER,
         figures=artefact_files(run, FIGURES, "png"),
         tables=artefact_files(run, TABLES, "md"),
         vocabularies=run.vocabulary_files(),

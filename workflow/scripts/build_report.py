@@ -21,5 +21,5 @@ with job(snakemake):
         corpora=dict(zip(params.corpora, inputs.corpora, strict=True)),
         paper=inputs.paper,
         template=inputs.template,
-        **{name: inputs.get(name, "") for name in ("claims_path", "findings", "measured")},
+        **{name: inputs.get(name, "") for name in ("claims_path", "findings")},
     )

@@ -40,9 +40,8 @@ from reproduction.paper.findings import SUMMARY, section
 from reproduction.paper.formats import page_environment
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.playground import playground_data
-from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings, format_setting
-from reproduction.paper.tally import count_verdicts
+from reproduction.paper.tally import count_by_reading
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.files import write_text
@@ -69,7 +68,6 @@ def build_report(
     template: Path | str,
     claims_path: Path | str = "",
     findings: Path | str = "",
-    measured: Path | str = "",
 ) -> None:
     """Write the page: of a run that reproduces the paper, or of one of other languages.
 
@@ -81,15 +79,14 @@ def build_report(
     tokenizer -> its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
     claims_path, findings: of a reproduction: `claims.parquet`, and `findings.md`, whose summary
-    opens the page. measured: of another run: csv of `table_tokenizers`.
+    opens the page.
 
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values = read_paper_values(paper)
-    if measured:
-        content = _of_texts(run, measured)
-    else:
+    content = {"tokenizers": run["labels"]}
+    if claims_path:
         content = _of_paper(run, values, read_records(claims_path, paper), findings)
     environment = page_environment(template, _FILTERS)
     folder = Path(output).parent
@@ -167,59 +164,13 @@ def _of_paper(
 ) -> dict[str, Any]:
     """Return what the page of a reproduction says of the paper."""
     claims = _claims(records)
-    names = (*run["labels"], *claims["counts"])
+    names = (*run["labels"], *map(itemgetter("tokenizer"), records))
     return {
         **claims,
         "tokenizers": {name: tokenizer_title(name, run) for name in names},
         "summary": _summary(findings),
         "differences": list(differences(run, values)),
     }
-
-
-def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
-    """Return what the page of another run opens with."""
-    compared = run["compared"] or run["labels"]
-    shown = [run["labels"][name] for name in compared if name != "bpe"]
-    rows = read_csv(measured)
-    summaries = list(_beside_bpe(rows, run["labels"].get("bpe"), shown))
-    return {"tokenizers": run["labels"], "summaries": summaries}
-
-
-def _beside_bpe(
-    rows: Sequence[Mapping[str, Any]], baseline: str | None, shown: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield what tokenizers make of each training corpus, beside BPE.
-
-    rows: of the csv of `table_tokenizers`; a language's first text is its training corpus.
-    baseline, shown: labels of BPE and of the tokenizers.
-
-    language, tokenizer; tokens a word; whole: the share of words that are one token; bpe: its row,
-    None in a run without it; more: tokens over BPE's, minus 1.
-    """
-    texts = {row["language"]: row["text"] for row in reversed(rows)}
-    measured = {
-        (row["language"], row["tokenizer"]): row
-        for row in rows
-        if row["text"] == texts[row["language"]]
-    }
-    for (language, label), row in measured.items():
-        bpe = measured.get((language, baseline))
-        if label in shown:
-            yield {
-                "language": language,
-                "tokenizer": label,
-                "tokens": row["fertility"],
-                "whole": row["whole_word_share"],
-                "bpe": bpe,
-                "more": row["tokens"] / bpe["tokens"] - 1 if bpe else None,
-            }
-
-
-def _show_change(more: float) -> str:
-    """Return how many more or fewer tokens there are, as "0.6 % fewer than"."""
-    if abs(more) < 0.0005:
-        return "as many as"
-    return f"{100 * abs(more):.1f}\N{NO-BREAK SPACE}% {'more' if more > 0 else 'fewer'} than"
 
 
 def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
@@ -256,7 +207,6 @@ _FILTERS = {
     "code": _with_code,
     "script_json": _script_json,
     "digest": _digest,
-    "change": _show_change,
 }
 
 
@@ -284,14 +234,10 @@ def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
 
 
 def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the claims by place in the paper, and their verdicts counted.
+    """Return the claims by place in the paper, and the verdicts of each reading counted.
 
-    places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
-    verdict -> origin -> number. origins: the kinds of record that are counted apart -> heading.
+    places: (place, rows); a row is the records of one claim in one language.
     """
-    by_tokenizer = _grouped(records, itemgetter("tokenizer"))
-    titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
-    total = count_verdicts(records).values()
     return {
         "records": records,
         "signs": SIGNS,
@@ -299,12 +245,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             (place, list(_grouped(members, itemgetter("id", "language")).values()))
             for place, members in _grouped(records, itemgetter("where")).items()
         ],
-        "counts": {name: count_verdicts(members) for name, members in by_tokenizer.items()},
-        "origins": {
-            origin: title
-            for origin, title in titles.items()
-            if origin == "real" or any(count[origin] for count in total)
-        },
+        "counts": count_by_reading(records),
     }
 
 
