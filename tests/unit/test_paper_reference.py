@@ -24,12 +24,10 @@ RUN = {
 
 @pytest.fixture
 def text(tmp_path):
-    corpus, summary = tmp_path / "corpus.txt", tmp_path / "summary.json"
-    corpus.write_text("some text\n")
+    summary = tmp_path / "summary.json"
     summary.write_text(json.dumps({"lines": 1500, "words": 30000}))
-    return {"name": "English", "title": "a text", "licence": "free", "files": [str(corpus)],
-            "format": "text", "paper": "the paper's dump", "in_paper": False,
-            "summary": summary}  # fmt: skip
+    return {"name": "English", "title": "a text", "licence": "free", "in_paper": False,
+            "paper": "the paper's dump", "summary": summary}  # fmt: skip
 
 
 @pytest.fixture
@@ -50,12 +48,14 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     figure.write_bytes(b"png")
     large.write_bytes(b"0" * 1_000_001)
     (tmp_path / "manifest.json").write_text("{}")
-    page = build([figure, large], results=tmp_path)
+    (tmp_path / "corpus.txt").write_text("some text\n")
+    source = {"title": "a text", "file": str(tmp_path / "corpus.txt")}
+    page = build([figure, large], results=tmp_path, sources=[source])
     output = tmp_path / "reference"
     files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
     assert files == ["README.md", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
-    assert "| corpus.txt | `" in page
+    assert "| corpus.txt | a text | `" in page
     assert "| `vocabulary.vocab_size` | 16000 | 4000 |" in page
     assert "figure_y.pdf" in page
 

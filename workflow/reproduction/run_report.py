@@ -85,32 +85,14 @@ def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
     return f"snakemake --cores 2 --configfile {' '.join(names)} -- build_reference"
 
 
-def reference_tasks(run: Run) -> list[Stanza]:
-    """Return every split of every task with scores or probes: what it is, and its local files."""
-    splits = [(task, split) for task in run.prepared_tasks for split in ("train", "validation")]
+def local_sources(run: Run) -> list[Stanza]:
+    """Return the files of this machine that a run reads, each with the title of its source."""
+    sources = [run.source(*named) for named in run.sources]
     return [
-        {
-            "task": task,
-            "label": (run.task(task).label or task),
-            "split": split,
-            "title": source.shown_title,
-            "files": local_files(source.name) if source.kind == "path" else [],
-        }
-        for task, split in splits
-        for source in [run.source("task_settings", task, run.task(task).origin(split))]
-    ]
-
-
-def reference_sources(run: Run) -> list[Stanza]:
-    """Return the format of each of `texts`, and its files of this machine."""
-    sections = ("language_settings", "domain_settings")
-    sources = [run.source(*named) for named in run.sources if named[0] in sections]
-    return [
-        {
-            "format": source.format,
-            "files": local_files(source.name) if source.kind == "path" else [],
-        }
+        {"title": source.shown_title, "file": file}
         for source in sources
+        if source.kind == "path"
+        for file in local_files(source.name)
     ]
 
 
@@ -128,10 +110,8 @@ def _text(run: Run, section: str, name: str, language: str, corpus: str) -> Stan
         "name": stanza.name,
         "language": language,
         "corpus": corpus,
-        "kind": source.kind,
         "title": source.shown_title,
         "licence": source.licence,
-        "format": source.format,
         "paper": printed.get("title"),
         "in_paper": bool(source.in_paper),
     }

@@ -84,9 +84,8 @@ try:
     from reproduction.run import memory
     from reproduction.run_report import (
         claims_run,
+        local_sources,
         reference_command,
-        reference_sources,
-        reference_tasks,
         report_run,
         texts,
     )

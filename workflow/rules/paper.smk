@@ -212,10 +212,6 @@ rule build_reference:
         prunings=run.files(
             "vocab/{lang}/{tok}/ablations.parquet", tok=[] if run.models else run.pruned
         ),
-        rows=[
-            result(f"tasks/{split['task']}/{split['split']}.parquet")
-            for split in reference_tasks(run)
-        ],
         paper=resource("paper_values.yaml"),
         template=report_file("reference.md.jinja"),
     output:
@@ -229,15 +225,7 @@ rule build_reference:
         "../../envs/paper.yaml"
     params:
         texts=texts(run),
-        sources=reference_sources(run),
-        lists=[
-            {
-                "path": run.source_files("morphology", lang)[0],
-                "format": run.source("morphology", lang).format,
-            }
-            for lang in run.morpheme_languages
-        ],
-        tasks=reference_tasks(run),
+        sources=local_sources(run),
         run=report_run(run),
         calls=lambda wildcards, output: CALLS,
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),

@@ -12,15 +12,10 @@ with job(snakemake):
         [*inputs.pages, *inputs.artefacts],
         template=inputs.template,
         texts=[
-            {**source, **text, "summary": summary}
-            for source, text, summary in zip(
-                params.sources, params.texts, inputs.summaries, strict=True
-            )
+            {**text, "summary": summary}
+            for text, summary in zip(params.texts, inputs.summaries, strict=True)
         ],
-        lists=params.lists,
-        tasks=[
-            {**task, "rows": rows} for task, rows in zip(params.tasks, inputs.rows, strict=True)
-        ],
+        sources=params.sources,
         run=params.run,
         paper=inputs.paper,
         command=params.command,

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet
 
 from reproduction.manifest import git_commit
 from reproduction.paper.formats import listed, page_environment
@@ -46,8 +45,7 @@ def build_reference(
     command: str,
     calls: Mapping[str, Mapping[str, Any]] | None = None,
     results: Path | str = "",
-    lists: Sequence[Mapping[str, str]] = (),
-    tasks: Sequence[Mapping[str, Any]] = (),
+    sources: Sequence[Mapping[str, str]] = (),
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
 ) -> None:
@@ -57,16 +55,14 @@ def build_reference(
         output: the folder; one that is there is replaced.
         files: pages, figures and tables to copy.
         template: of the page.
-        texts: name, title, licence, files (of the source), format, paper (title of the paper's
-            text), in_paper (whether it is that one), summary (path of a `summary.json` on it).
+        texts: name, title, licence, paper (title of the paper's text), in_paper (whether it is that
+            one), summary (path of a `summary.json` on it).
         run: as for the report.
         paper: `paper_values.yaml`.
         command: what was run.
         calls: of `write_frames`, for the run's folder `results`.
         results: the run's folder.
-        lists: path and format of the lists of segmented words.
-        tasks: label, split, title, files (of the source) and rows (path of the rows taken from
-            them) of each split of each task.
+        sources: title and file of each local file that the run reads.
         tokenizers: folders to copy.
         prunings: `ablations.parquet` of every tokenizer that is pruned.
 
@@ -94,8 +90,7 @@ def build_reference(
             commit=git_commit() or "unknown",
             scope=scope_note(run["settings"]["lm"]) if run["models"] else "",
             texts=[{**text, **read_json(text["summary"])} for text in texts],
-            lists=lists,
-            tasks=tasks,
+            sources=sources,
             differences=list(differences(run, read_paper_values(paper))),
             left=left,
             heavy=heavy,
@@ -150,7 +145,6 @@ def _render(template: Path | str, **values: Any) -> str:
     filters = {
         "digest": file_digest,
         "name": lambda path: Path(path).name,
-        "rows": lambda path: pyarrow.parquet.read_metadata(path).num_rows,
     }
     environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
