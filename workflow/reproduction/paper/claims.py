@@ -32,7 +32,6 @@ from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.intervals import over_seeds
 from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
-from reproduction.paper.notes import scope_note
 from reproduction.paper.statements import (
     NOT_MEASURABLE,
     Statement,
@@ -78,8 +77,7 @@ def build_claims(
     records = records_of(found, known["claims"])
     write_parquet(frame, found)
     write_json(json, records)
-    note = scope_note(run.budget) if run.budget else ""
-    write_text(md, claims_markdown(records, template, note))
+    write_text(md, claims_markdown(records, template))
     log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
 
 

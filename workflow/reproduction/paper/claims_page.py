@@ -25,15 +25,12 @@ SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
-def claims_markdown(
-    records: Sequence[Mapping[str, Any]], template: Path | str, note: str = ""
-) -> str:
+def claims_markdown(records: Sequence[Mapping[str, Any]], template: Path | str) -> str:
     """Return the claims as Markdown: counts on top, then a table for each verdict.
 
     Args:
         records: see `claims_frame.records_of`.
         template: `claims.md.jinja`.
-        note: a paragraph above them, of the models' budget.
     """
     filters = {
         "cell": lambda text: text.replace("|", "\\|"),
@@ -49,7 +46,6 @@ def claims_markdown(
     environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
         records=records,
-        note=note,
         verdicts=VERDICTS,
         counts=count_verdicts(records),
         readings=count_by_reading(records),

@@ -35,14 +35,10 @@ def pretraining_note(pretrain: Mapping[str, Any]) -> str:
     )
 
 
-def scope_note(budget: Mapping[str, Any]) -> str:
-    """Return how far statements on models hold; budget: the sections pretrain and finetune."""
-    given = {name: budget[name] for name in ("pretrain", "finetune")}
-    return f"What is said of models holds at this budget alone: {budget_note(**given, tasks=())}"
-
-
 def budget_note(
-    pretrain: Mapping[str, Any], finetune: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+    pretrain: Mapping[str, Any],
+    finetune: Mapping[str, Any],
+    tasks: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """Return the budgets of pretraining and fine-tuning, and to how many rows tasks were cut.
 

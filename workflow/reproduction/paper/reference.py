@@ -22,7 +22,7 @@ from reproduction.manifest import git_commit
 from reproduction.paper.formats import listed, page_environment
 from reproduction.paper.frames import LARGEST_FRAMES, write_frames
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.notes import scope_note
+from reproduction.paper.notes import budget_note
 from reproduction.paper.report import differences
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
@@ -83,12 +83,13 @@ def build_reference(
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         heavy = write_frames(folder / "frames", calls, Path(results)) if calls else []
         write_prunings(list(map(Path, prunings)), folder / "prunings")
+        lm = run["settings"].get("lm")
         page = _render(
             template,
             run=run,
             command=command,
             commit=git_commit() or "unknown",
-            scope=scope_note(run["settings"]["lm"]) if run["models"] else "",
+            budget=budget_note(lm["pretrain"], lm["finetune"]) if run["models"] else "",
             texts=[{**text, **read_json(text["summary"])} for text in texts],
             sources=sources,
             differences=list(differences(run, read_paper_values(paper))),
