@@ -20,6 +20,11 @@ from sagevocab.errors import UserError
 LEE = "gensim:test/test_data/lee_background.cor"
 
 
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch) -> None:
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
+
+
 def packaged(package, **fields) -> Packaged:
     return Packaged(key="x.source", name=package, package=package, format="text", **fields)
 
@@ -105,8 +110,7 @@ def test_text_files_of_packages_are_joined_line_by_line(tmp_path, monkeypatch) -
     assert seen["bytes"] == len(text.encode())
 
 
-def test_what_is_gone_names_the_data_sets_next_to_it(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
+def test_what_is_gone_names_the_data_sets_next_to_it(tmp_path) -> None:
     with Running() as server:
         source = behind(f"{server.url}/missing/a", others=["first", "second"])
         with pytest.raises(UserError) as caught:
@@ -170,10 +174,7 @@ def test_the_list_of_checksums_is_that_of_today(tmp_path, dump) -> None:
 
 
 @pytest.mark.parametrize("fault", ["none", "empty", "damaged", "web page", "403", "503"])
-def test_only_where_no_list_of_checksums_is_a_dump_goes_without(
-    tmp_path, dump, fault, monkeypatch
-) -> None:
-    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
+def test_only_where_no_list_of_checksums_is_a_dump_goes_without(tmp_path, dump, fault) -> None:
     source, server, other = dump
     other.faults = ["404"] * 2
     get(source, tmp_path)

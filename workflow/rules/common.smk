@@ -305,13 +305,15 @@ WORD2VEC_THREADS = 2 if run.config.word2vec.trainer == "blocks" else run.config.
 THREADS_OF = {"mediawiki": 4}
 
 
-def free(section, *keys):
-    """Settings that change speed and memory: no finished model needs another training run for them.
+def uncompared(value):
+    """A value of `params` that plans no job when it changes, as of what depends on the output."""
+    return lambda wildcards, output: value
 
-    What depends on the output is not compared with the last run's.
-    """
+
+def free(section, *keys):
+    """Settings that change speed and memory: no finished model needs another training run for them."""
     of_section = {key: run.section(f"lm.{section}")[key] for key in keys}
-    return lambda wildcards, output: {"gpus": run.config.lm.gpus, **of_section}
+    return uncompared({"gpus": run.config.lm.gpus, **of_section})
 
 
 def decisive(section, *free):

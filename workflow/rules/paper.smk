@@ -32,9 +32,7 @@ for artefact in registered(run):
             reads=artefact.inputs(run),
             settings=artefact.arguments(run) if artefact.is_in(run) else None,
             name=artefact.name,
-            # What depends on the output is not compared with the last run's: no figure is drawn
-            # again for another caption.
-            caption=lambda wildcards, output, artefact=artefact: artefact.caption(run),
+            caption=uncompared(CAPTIONS.get(artefact.name)),
             code=code_of("artefact.py", *artefact.functions),
         script:
             "../scripts/artefact.py"
@@ -227,7 +225,7 @@ rule build_reference:
         texts=texts(run),
         sources=local_sources(run),
         run=report_run(run),
-        calls=lambda wildcards, output: CALLS,
+        calls=uncompared(CALLS),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
     script:
         "../scripts/build_reference.py"

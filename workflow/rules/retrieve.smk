@@ -36,7 +36,7 @@ rule retrieve_source:
         # What depends on the output is not compared with the last run's.
         source=lambda wildcards, output: run.source(*RETRIEVED[wildcards.source]),
         decisive=lambda wildcards: run.source(*RETRIEVED[wildcards.source]).decisive,
-        cache_dir=lambda wildcards, output: run.config.download_dir,
+        cache_dir=uncompared(run.config.download_dir),
         sample=lambda wildcards: dump_sample(run, *RETRIEVED[wildcards.source]),
         seed=run.seed,
     script:
