@@ -24,7 +24,7 @@ from reproduction.lm.training import (
 )
 from sagevocab.errors import UserError
 
-SCHEDULE = BudgetSchedule(peak=0.1, warmup=0.0, updates=8, decay=False)
+SCHEDULE = BudgetSchedule(peak=0.1, warmup=0.0, updates=8)
 
 
 class Line(PreTrainedModel):
@@ -126,7 +126,8 @@ def test_every_validation_is_done_once_and_kept(tmp_path):
     history = trainer.history()
     assert history["step"].tolist() == list(range(1, 9))
     assert history["weight"].dropna().tolist() == trainer.scores()["weight"].tolist()
-    assert history["learning_rate"].tolist() == [0.1] * 8
+    rates = [SCHEDULE.rate(update, 0.0) for update in range(8)]
+    assert history["learning_rate"].tolist() == pytest.approx(rates)
 
 
 def killed_after(folder: Path, updates: int, **named) -> None:
