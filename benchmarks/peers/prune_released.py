@@ -1,4 +1,4 @@
-"""Prune real text by SaGe 1.0 itself, by `sagevocab.pruning.released`, and by the preset.
+"""Prune real text by SaGe 1.0 itself, by `sagevocab.pruning.released`, and by its loss alone.
 
     python benchmarks/peers/prune_released.py pruned.json TEXT --checkout SaGe [--peers .peers]
 
@@ -104,7 +104,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             print(f"pruning: {kind}", flush=True)
             embeddings, seed = vectors(kind, lines, segmenter)
             write_npz(folder / "embeddings.npz", target=embeddings.target)
-            preset = settings_from("released", **settings, seed=seed)
+            preset = settings_from("released_loss", **settings, seed=seed)
             built = build_sage(corpus, pieces, merges, embeddings, preset, Word2VecSettings())
             pruned[f"preset, {kind}"] = list(built.ablations["piece"])
             exact = ReleasedSettings(**settings)

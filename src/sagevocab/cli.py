@@ -177,8 +177,10 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     several = "a tokenizer of each size from one training, in DIR/N, such as 8000,12000,16000"
     one_or_more("--sizes", type=_sizes, metavar="N,N,...", help=several)
     add("--column", metavar="NAME", help=_COLUMN)
-    preset = "the algorithm as printed, as in the authors' program (SaGe 1.0), or a count without "
-    preset += f"Word2Vec that comes near SaGe 1.0 {_DEFAULT}"
+    preset = (
+        "the algorithm as printed, the authors' program (SaGe 1.0) or its loss alone, or a count "
+    )
+    preset += f"without Word2Vec {_DEFAULT}"
     add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--threads", help="changes the time, not the result (default: all cores)", **sizes)
     lossless = "use pieces of bytes: decoding gives back every text, with its spaces"

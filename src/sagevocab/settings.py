@@ -152,13 +152,15 @@ Decoder = Annotated[
 ]
 READINGS = ("total", "mean_piece_lines", "mean_string_lines")
 COUNT = "tokens_per_line"  # what ranks pieces instead of a loss
+RELEASED = "released"  # the loss as SaGe 1.0 takes it
 Loss = Annotated[
-    Literal[*READINGS, COUNT],
+    Literal[*READINGS, RELEASED, COUNT],
     Field(
         description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
-        "mean over the lines that hold the piece; or the mean over those that hold its string "
-        "(SaGe 1.0). tokens_per_line is a count instead of a loss: the tokens that are the piece, "
-        "divided by the lines that hold its string."
+        "mean over the lines that hold the piece; or the mean over those that hold its string. "
+        "released prunes exactly as SaGe 1.0, the authors' program, does. tokens_per_line is a "
+        "count instead of a loss: the tokens that are the piece, divided by the lines that hold "
+        "its string."
     ),
 ]
 LossLines = Annotated[
@@ -239,6 +241,23 @@ class SageSettings(SageKeys):
         if self.loss == "total" and self.loss_lines != "all":
             raise SettingError(
                 "loss_lines", "a total loss is over all lines; set it to all, or choose a mean loss"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _the_program_is_as_it_is(self) -> SageSettings:
+        fixed = ("decoder", "context_matrix", "retrain", "push_back_line_start")
+        program = PRESETS[RELEASED]
+        changed = [key for key in fixed if getattr(self, key) != program[key]]
+        if self.loss == RELEASED and changed:
+            raise SettingError(
+                changed[0],
+                f"{getattr(self, changed[0])} is not what the authors' program does; leave it out "
+                "with the loss released, or choose the preset released_loss",
+            )
+        if self.loss == RELEASED and not self.rerank_every:
+            raise SettingError(
+                "rerank_every", "0 is not for the loss released; set it to 1 or more"
             )
         return self
 

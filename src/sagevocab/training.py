@@ -106,8 +106,9 @@ def train(
         special_tokens: `bert` (the default), `gpt` (`<|endoftext|>`), `none`, or a list, whose
             roles are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown
             token is among them, unless lossless.
-        preset: `printed` (the paper as printed), `released` (the program published for it) or
-            `counts` (a count that chooses much as `released` does, without Word2Vec).
+        preset: `printed` (the paper as printed), `released` (the program published for it,
+            exactly), `released_loss` (its loss without the details of its code) or `counts` (a
+            count that chooses much as that loss does, without Word2Vec).
         sage: single settings of the pruning by name, those of `settings.SageSettings`.
         word2vec: those of `settings.Word2VecKeys`.
         vocabulary: those of `settings.VocabularyKeys`.
@@ -351,7 +352,7 @@ def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:
     if settings.sage.decoder == "merges" and initial.merges is None:
         raise UserError(
             f"initial: {name_of(settings.initial)} has no merges, by which this preset segments "
-            "while it prunes; start from bpe or a BPE .model, or set sage.decoder to greedy"
+            "while it prunes; start from bpe or a BPE .model, or choose the preset printed"
         )
 
 

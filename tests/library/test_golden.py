@@ -24,6 +24,7 @@ STEPS = {"prune_batch": 10, "candidates": 40, "rerank_every": 2, "retrain_every"
 TRAININGS: dict[str, dict[str, Any]] = {
     "printed": {"sage": STEPS},
     "released": {"preset": "released", "sage": STEPS},
+    "released_loss": {"preset": "released_loss", "sage": STEPS},
     "counts": {"preset": "counts"},
     "unigram": {"initial": "unigram", "sage": {"contexts": "zero"}, "vocab_size": 125},
     "lossless": {"lossless": True, "special_tokens": "gpt", "vocab_size": 330},

@@ -144,19 +144,19 @@ def test_a_size_that_cannot_be_reached_is_refused() -> None:
         pruned(read("sage_1"), vocab_size=3, prune_batch=50)
 
 
-# --- the preset, which reads the loss as the program does
+# --- presets: the program, and its loss alone
 
 
-def ours(golden: dict[str, Any]) -> dict[str, Any]:
-    """What the preset prunes with the same embeddings and settings."""
-    theirs, pieces = golden["settings"], golden["pieces"]
-    settings = settings_from(
-        "released",
-        vocab_size=theirs["final"],
-        prune_batch=theirs["prune"],
-        candidates=theirs["consider"],
-        rerank_every=theirs["rerank"],
-    )
+def preset_prunes(golden: dict[str, Any], preset: str, **changes: int) -> dict[str, Any]:
+    """What a preset prunes with the same embeddings and settings."""
+    given, pieces = golden["settings"], golden["pieces"]
+    options = {
+        "vocab_size": given["final"],
+        "prune_batch": given["prune"],
+        "candidates": given["consider"],
+        "rerank_every": given["rerank"],
+    }
+    settings = settings_from(preset, **options | changes)
     corpus = WordCorpus.from_lines(golden["lines"], Normalizer())
     target = np.array(golden["target"], dtype=np.float32)
     embeddings = Embeddings(pieces, target, target)
@@ -164,9 +164,9 @@ def ours(golden: dict[str, Any]) -> dict[str, Any]:
     return build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings()).ablations
 
 
-def test_same_order_where_every_batch_ranks():
+def test_its_loss_alone_gives_the_same_order_where_every_batch_ranks():
     golden = read("sage_1_plain_every_batch")
-    pruned = ours(golden)
+    pruned = preset_prunes(golden, "released_loss")
     for number, batch in enumerate(golden["batches"]):
         rows = np.flatnonzero(pruned["iteration"] == number)
         losses = dict(batch["losses"])
@@ -174,3 +174,27 @@ def test_same_order_where_every_batch_ranks():
         expected = [losses[piece] for piece in batch["pruned"]]
         assert list(pruned["loss"][rows]) == pytest.approx(expected, abs=2e-6)
     assert len(pruned["piece"]) == 24
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("decoder", "greedy"),
+        ("context_matrix", "own"),
+        ("retrain", True),
+        ("push_back_line_start", True),
+        ("rerank_every", 0),
+    ],
+)
+def test_the_program_is_refused_what_it_does_not_do(key: str, value: object) -> None:
+    with pytest.raises(UserError, match=f"^sage.{key}: "):
+        settings_from("released", **{key: value})
+
+
+def test_the_preset_is_the_program_and_ends_at_the_final_size() -> None:
+    golden = read("sage_1")
+    pruned = [piece for batch in golden["batches"] for piece in batch["pruned"]]
+    assert preset_prunes(golden, "released")["piece"] == pruned
+    fewer = preset_prunes(golden, "released", vocab_size=golden["settings"]["final"] + 3)
+    assert fewer["piece"] == pruned[:-3]
+    assert "occurrences" not in fewer

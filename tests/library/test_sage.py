@@ -59,10 +59,10 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
         (1, "printed", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
         (0, "printed", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
         (1, "printed", {"context_matrix": "shared", "loss": "mean_string_lines"}),
-        (0, "released", {}),
-        (1, "released", {"loss_lines": 3, "rerank_every": 3}),
-        (0, "released", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
-        (1, "released", {"contexts": "zero", "rerank_every": 3}),
+        (0, "released_loss", {}),
+        (1, "released_loss", {"loss_lines": 3, "rerank_every": 3}),
+        (0, "released_loss", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
+        (1, "released_loss", {"contexts": "zero", "rerank_every": 3}),
         (0, "printed", {"contexts": "shuffled"}),
     ],
 )
@@ -83,8 +83,8 @@ def test_pruning_is_the_oracles(seed, preset, overrides):
 def test_both_sides_of_the_push_back_occur():
     """With and without it, the released preset prunes differently here: the rule has an effect."""
     settings = {**SMALL, "rerank_every": 3, "candidates": 8}
-    with_it = build(settings_from("released", **settings))
-    without = build(settings_from("released", **settings, push_back_line_start=False))
+    with_it = build(settings_from("released_loss", **settings))
+    without = build(settings_from("released_loss", **settings, push_back_line_start=False))
     assert with_it.ablations["piece"] != without.ablations["piece"]
 
 
@@ -190,7 +190,7 @@ def test_inputs_that_do_not_go_together_are_reported():
     with pytest.raises(UserError, match=r"^sage\.decoder: merges needs"):
         build_sage(
             make_corpus(), PIECES, None, vectors_for(PIECES),
-            settings_from("released", **SMALL), Word2VecSettings(),
+            settings_from("released_loss", **SMALL), Word2VecSettings(),
         )  # fmt: skip
 
 

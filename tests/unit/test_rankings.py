@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reproduction.rankings import take_rankings
-from sage_samples import MERGES, PIECES, SMALL, build, make_corpus, vectors_for
+from sage_samples import MERGES, PIECES, SINGLES, SMALL, build, make_corpus, vectors_for
 from sagevocab.errors import UserError
 from sagevocab.pruning.sage import settings_from
 
@@ -26,10 +26,10 @@ def rankings_of(preset: str, every: int = 1, **overrides):
     return built.ablations, taken
 
 
-@pytest.mark.parametrize("preset", ["printed", "released"])
+@pytest.mark.parametrize("preset", ["printed", "released", "released_loss"])
 def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
     """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
-    record, taken = rankings_of(preset)
+    record, taken = rankings_of(preset, vocab_size=SINGLES + 3)  # a piece is in no line
     again = {(row["iteration"], row["piece"]): row["loss"] for row in rows_of(taken)}
     ranked = [row for row in rows_of(record) if row["iteration"] % SMALL["rerank_every"] == 0]
     assert len(ranked) > 2

@@ -255,10 +255,11 @@ class Tokenizer(Section):
     )
     preset: Literal[*PRESETS] | None = optional(
         "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
-        "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
-        "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
-        "the string, one matrix, no retraining, line-start pieces pushed back); `counts` ranks "
-        "once by a count without contexts, as a control. Single keys below override it."
+        "(greedy decoding, total loss, own context matrix, retraining); `released` is the program "
+        "published as SaGe 1.0, exactly; `released_loss` has its loss without the details of its "
+        "code (merges, mean over at most 1000 lines with the string, one matrix, no retraining, "
+        "line-start pieces pushed back); `counts` ranks once by a count without contexts, as a "
+        "control. Single keys below override it."
     )
     decoder: Decoder | None = optional()
     loss: Loss | None = optional()
@@ -724,7 +725,7 @@ class Configuration(Section):
             if stanza.initial_method == "unigram" and decoder == "merges":
                 raise SettingError(
                     f"tokenizer_settings.{name}.decoder",
-                    "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy "
+                    "merges needs the merges of BPE, which UnigramLM has not; set preset: printed "
                     "or initial: bpe",
                 )
         return self

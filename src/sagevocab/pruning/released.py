@@ -34,7 +34,8 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.numba_cache import provide_cache
 from sagevocab.pieces import WORD_START, prunable
-from sagevocab.segmentation.decoder import Decoder, build_merges, build_trie
+from sagevocab.pruning.loss import Losses, make_decoder
+from sagevocab.segmentation.decoder import Decoder, build_trie
 
 provide_cache()
 
@@ -46,8 +47,8 @@ class ReleasedSettings:
     """Options of the program, with its defaults, which are the paper's where it has them.
 
     vocab_size: pieces that stay (V), special tokens left out; the last batch is a whole one.
-    prune_batch: pieces a batch (k). candidates: pieces of a ranking that batches choose from (M).
-    rerank_every: batches between two rankings (m). lines: most lines of the text.
+    prune_batch: pieces of a batch (k). candidates: pieces of a ranking that batches choose from
+    (M). rerank_every: batches between two rankings (m). lines: most lines of the text.
     loss_lines: most lines that a piece's loss is the mean of. window: of the loss (W), in tokens.
     seed: of the order of the lines and of the samples.
     """
@@ -80,7 +81,7 @@ class Batch:
 def prune_as_released(
     corpus: WordCorpus,
     pieces: Sequence[str],
-    merges: Sequence[tuple[str, str]],
+    merges: Sequence[tuple[str, str]] | None,
     target: np.ndarray,
     settings: ReleasedSettings,
     *,
@@ -97,12 +98,11 @@ def prune_as_released(
         threads: of the computation; they change no byte.
 
     Raises:
-        UserError: all that can be pruned is gone before the final size is reached.
+        UserError: there are no merges, or all that can be pruned is gone before the final size is
+            reached.
     """
-    rng = random.Random(settings.seed)
-    order = [*range(len(corpus.line_offsets) - 1)]
-    rng.shuffle(order)
-    text = _Text(corpus, np.array(order[: settings.lines]), pieces, merges, target, threads)
+    text = ReleasedLosses(corpus, pieces, merges, settings, threads=threads)
+    text.use_embeddings(target, target)
     can_go = prunable(pieces)
     left, considered = np.ones(len(pieces), dtype=bool), np.flatnonzero(can_go)
     batch = 0
@@ -110,7 +110,7 @@ def prune_as_released(
         is_ranking = batch % settings.rerank_every == 0
         if is_ranking:
             considered = np.flatnonzero(left & can_go)
-        total, considered, losses = text.losses(left, considered, settings, rng)
+        total, considered, losses = text.take(left, considered)
         if is_ranking and not len(considered):
             raise UserError(
                 f"vocab_size: {settings.vocab_size}, but {left.sum()} pieces cannot be pruned; set "
@@ -167,39 +167,58 @@ class _Vectors(NamedTuple):
     opens: np.ndarray
 
 
-class _Text:
-    """The lines that losses are taken on."""
+class ReleasedLosses:
+    """Losses of pieces as the program takes them, for any vocabulary on its way down.
+
+    Samples are drawn anew each time, so two rankings of one vocabulary differ, as the program's do.
+    """
 
     def __init__(
         self,
         corpus: WordCorpus,
-        chosen: np.ndarray,
         pieces: Sequence[str],
-        merges: Sequence[tuple[str, str]],
-        target: np.ndarray,
-        threads: int,
+        merges: Sequence[tuple[str, str]] | None,
+        settings: ReleasedSettings,
+        *,
+        threads: int = 1,
     ) -> None:
-        """Take the lines `chosen` (int64[lines]) of a corpus, in this order."""
+        """Shuffle the lines of a corpus and take as many as the program would.
+
+        The arguments are those of `prune_as_released`.
+        """
+        self._settings, self._threads = settings, threads
+        self._rng = random.Random(settings.seed)
+        order = [*range(len(corpus.line_offsets) - 1)]
+        self._rng.shuffle(order)
+        chosen = np.array(order[: settings.lines])
         starts, lengths = corpus.line_offsets[chosen], np.diff(corpus.line_offsets)[chosen]
         self._offsets = np.concatenate(([0], np.cumsum(lengths)))
         places = np.repeat(starts - self._offsets[:-1], lengths) + np.arange(self._offsets[-1])
         self._types = corpus.tokens[places]
-        self._decoder = Decoder.merging(corpus.types, build_merges(pieces, merges))
+        self._decoder = make_decoder("merges", corpus.types, pieces, merges)
         self._characters = np.array([len(piece) == 1 for piece in pieces])
+        self._opens = np.array([*(piece.startswith(WORD_START) for piece in pieces), False])
         within = Decoder.greedy(corpus.types, build_trie(pieces)).pieces_within(len(pieces))
         self._holding = _lines_by_piece(self._types, self._offsets, *within, len(pieces))
-        rows = np.vstack([target, np.zeros((1, target.shape[1]))]).astype(np.float64)
-        self._vectors = _Vectors(
-            rows, np.array([*(piece.startswith(WORD_START) for piece in pieces), False])
-        )
-        self._threads = threads
 
-    def losses(
-        self,
-        left: np.ndarray,
-        considered: np.ndarray,
-        settings: ReleasedSettings,
-        rng: random.Random,
+    def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
+        """Take the vectors (float[pieces, dimension]); the program has no context vectors."""
+        rows = np.vstack([target, np.zeros((1, target.shape[1]))]).astype(np.float64)
+        self._vectors = _Vectors(rows, self._opens)
+        self._taken: tuple[_Lines, np.ndarray] | None = None  # lines and their losses, last time
+
+    def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
+        """Return how much the loss grows without each piece that is `wanted`.
+
+        Both are bool[pieces]. A piece whose string no line holds has 0; nothing is counted.
+        """
+        total, considered, losses = self.take(alive, np.flatnonzero(wanted))
+        growth, nothing = np.zeros(len(alive)), np.zeros(len(alive), np.int64)
+        growth[considered] = losses - total
+        return Losses(growth, nothing, nothing, nothing)
+
+    def take(
+        self, left: np.ndarray, considered: np.ndarray
     ) -> tuple[float, np.ndarray, np.ndarray]:
         """Return the loss of the text, the considered pieces that a line holds, and their losses.
 
@@ -211,31 +230,40 @@ class _Text:
         alive = wanted | self._characters
         tokens = self._decoder.segment(alive)
         anew = _Anew(*tokens, *self._decoder.ablate(alive, wanted, tokens))
-        held, samples = self._samples(considered, settings.loss_lines, rng)
-        common = _longest(lines), self._vectors, settings.window
-
-        def of_lines(part: np.ndarray) -> np.ndarray:
-            return _line_losses(lines, part, *common)
+        held, samples = self._samples(considered)
+        common = _longest(lines), self._vectors, self._settings.window
 
         def of_piece(piece: int, sample: np.ndarray) -> float:
             return _loss(total, piece, sample, lines, anew, *common)
 
         with ThreadPoolExecutor(self._threads) as pool:
-            parts = np.array_split(np.arange(len(self._offsets) - 1), _PARTS)
-            total = _sum_in_order(np.concatenate([*pool.map(of_lines, parts)]))
+            total = _sum_in_order(self._losses_of_lines(lines, pool, common))
             losses = np.array([*pool.map(of_piece, held, samples)], dtype=np.float64)
         return total, held, losses
 
-    def _samples(
-        self, considered: np.ndarray, most: int, rng: random.Random
-    ) -> tuple[np.ndarray, list[np.ndarray]]:
+    def _losses_of_lines(
+        self, lines: _Lines, pool: ThreadPoolExecutor, common: tuple[int, _Vectors, int]
+    ) -> np.ndarray:
+        """Return Equation 1 of each line; only those with other tokens than last time are new."""
+        n_lines = len(self._offsets) - 1
+        losses, changed = np.zeros(n_lines), np.arange(n_lines)
+        if self._taken is not None:
+            before, losses = self._taken
+            changed = _changed_lines(before, lines)
+        parts = np.array_split(changed, _PARTS)
+        new = pool.map(lambda part: _line_losses(lines, part, *common), parts)
+        losses[changed] = np.concatenate([*new])
+        self._taken = lines, losses
+        return losses
+
+    def _samples(self, considered: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Draw the lines of each piece; leave out pieces whose string no line holds."""
-        lines, first = self._holding
+        (lines, first), most = self._holding, self._settings.loss_lines
         samples = []
         for piece in considered:
             holding = lines[first[piece] : first[piece + 1]]
             if len(holding) > most:
-                holding = holding[rng.sample(range(len(holding)), most)]
+                holding = holding[self._rng.sample(range(len(holding)), most)]
             samples.append(holding)
         held = [len(sample) > 0 for sample in samples]
         return considered[held], [sample for sample in samples if len(sample)]
@@ -267,6 +295,25 @@ def _lines_by_piece(types, offsets, within, first, n_pieces):
                     else:
                         ends[piece + 1] += 1
     return lines, ends
+
+
+@njit(cache=True, nogil=True)
+def _changed_lines(before, after):
+    """Return the lines with a word type whose tokens are not what they were: int64, ascending."""
+    differs = np.zeros(len(after.starts) - 1, np.bool_)
+    for word in range(len(differs)):
+        old = before.tokens[before.starts[word] : before.starts[word + 1]]
+        new = after.tokens[after.starts[word] : after.starts[word + 1]]
+        differs[word] = len(old) != len(new) or (old != new).any()
+    lines = np.empty(len(after.offsets) - 1, np.int64)
+    n = 0
+    for line in range(len(lines)):
+        for word in after.types[after.offsets[line] : after.offsets[line + 1]]:
+            if differs[word]:
+                lines[n] = line
+                n += 1
+                break
+    return lines[:n]
 
 
 @njit(cache=True, nogil=True)

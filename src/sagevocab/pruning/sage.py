@@ -16,6 +16,8 @@ line with the candidates as the whole vocabulary and skips each occurrence whose
 changes. At the start of a line there is no left context; the difference there is large, all others
 are 0.
 
+The loss `released` is another algorithm, that of SaGe 1.0, line by line: `released`.
+
 With an m of 0 pieces are ranked once, and this ranking is kept. The loss `tokens_per_line` is a
 count that needs no vectors (`loss.TokensPerLine`).
 
@@ -44,8 +46,9 @@ from sagevocab.pruning.loss import (
     lowest_first,
     make_decoder,
 )
+from sagevocab.pruning.released import ReleasedLosses, ReleasedSettings, prune_as_released
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
-from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
+from sagevocab.settings import RELEASED, SageSettings, Word2VecSettings, check_pruning
 from sagevocab.settings import settings_from as settings_from
 from sagevocab.word2vec.embeddings import Embeddings, train_embeddings
 
@@ -61,7 +64,8 @@ class SageResult:
     pieces: those left, in their initial order.
     ablations: columns with a row per pruned piece, in order of pruning: iteration (batch, from 0),
         order (from 0 over all batches), piece, loss (as ranked), occurrences and lines (of the
-        token, when the loss was taken). loss is float64, the other numbers are int64.
+        token, when the loss was taken; not with the loss `released`, which does not count them).
+        loss is float64, the other numbers are int64.
     embeddings: of the last training, for the vocabulary of that time.
     """
 
@@ -103,6 +107,8 @@ def build_sage(
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
     corpus = with_contexts(corpus, settings)
+    if settings.loss == RELEASED:
+        return _build_as_released(corpus, pieces, merges, embeddings, settings, progress)
     losses = make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings)
     while (left := pruning.size - settings.vocab_size) > 0:
@@ -113,6 +119,49 @@ def build_sage(
         done = len(pieces) - pruning.size
         progress(Progress("pruning", done, len(pieces) - settings.vocab_size))
     return pruning.result()
+
+
+def _build_as_released(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    progress: Listener,
+) -> SageResult:
+    """Prune as SaGe 1.0 does, but for the last batch, which ends at the final size."""
+    to_prune = len(pieces) - settings.vocab_size
+    options, threads = _settings_of_program(corpus, settings), settings.threads
+    program = pieces, merges, embeddings.target, options
+    rows: list[tuple[int, str, float]] = []
+    if to_prune:
+        for iteration, batch in enumerate(prune_as_released(corpus, *program, threads=threads)):
+            growth = dict(zip(batch.considered, batch.losses - batch.total, strict=True))
+            rows += [(iteration, piece, growth[piece]) for piece in batch.pruned]
+            progress(Progress("pruning", min(len(rows), to_prune), to_prune))
+    iterations, pruned, losses = zip(*rows[:to_prune], strict=True) if rows else ((), (), ())
+    ablations = {
+        "iteration": np.array(iterations, dtype=np.int64),
+        "order": np.arange(len(pruned)),
+        "piece": list(pruned),
+        "loss": np.array(losses, dtype=np.float64),
+    }
+    gone = set(pruned)
+    return SageResult([piece for piece in pieces if piece not in gone], ablations, embeddings)
+
+
+def _settings_of_program(corpus: WordCorpus, settings: SageSettings) -> ReleasedSettings:
+    """Return the options of SaGe 1.0; its seed is its own, so ours decides the vectors alone."""
+    all_lines = corpus.n_lines
+    return ReleasedSettings(
+        vocab_size=settings.vocab_size,
+        prune_batch=settings.prune_batch,
+        candidates=settings.candidates,
+        rerank_every=settings.rerank_every,
+        lines=all_lines,
+        loss_lines=all_lines if settings.loss_lines == "all" else settings.loss_lines,
+        window=settings.window,
+    )
 
 
 def initial_embeddings(
@@ -156,8 +205,11 @@ def make_losses(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     settings: SageSettings,
-) -> AblationLosses | TokensPerLine:
+) -> AblationLosses | TokensPerLine | ReleasedLosses:
     """Return what takes the losses that `settings` mean."""
+    if settings.loss == RELEASED:
+        program = _settings_of_program(corpus, settings)
+        return ReleasedLosses(corpus, pieces, merges, program, threads=settings.threads)
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     if settings.counts:
         return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
@@ -167,7 +219,7 @@ def make_losses(
 
 
 def use_embeddings(
-    losses: AblationLosses | TokensPerLine,
+    losses: AblationLosses | TokensPerLine | ReleasedLosses,
     embeddings: Embeddings,
     pieces: Sequence[str],
     settings: SageSettings,

@@ -1,4 +1,4 @@
-"""What the authors' program and the preset `released` prune in common, and what chooses it.
+"""What the authors' program and the preset `released_loss` prune in common, and what chooses it.
 
 docs/appendix/statistics.md has the rule ("The released program"), docs/appendix/deviations.md what
 the two do differently. benchmarks/peers/prune_released.py runs them.
