@@ -104,6 +104,7 @@ def test_whole_sentences_are_clean(sentence) -> None:
         *("A {{template}} was left.", "A [[link]] was left.", "A cell | was left."),
         *("An italic'' was left.", "はい。", "東京の人口", "กรุงเทพเป็นเมืองหลวงของประเทศไทย"),
         "A <ref>note was left.",
+        "Dug je pet -{km}- i nema ga.",
     ],
 )
 def test_rests_are_not_clean(sentence) -> None:

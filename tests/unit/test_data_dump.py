@@ -183,26 +183,6 @@ def test_the_names_of_namespaces_are_those_of_the_dump(tmp_path) -> None:
     assert list(read_lines(output)) == ["Text."]
 
 
-@pytest.mark.parametrize(
-    ("wikitext", "prose"),
-    [
-        ("在-{zh-hans:计算机; zh-hant:電腦;}-上。", "在计算机上。"),
-        ("在-{zh-tw:電腦; zh:计算机}-上。", "在计算机上。"),
-        ("在-{zh-tw:滑鼠;zh-cn:鼠标}-上。", "在鼠标上。"),
-        ("在-{zh-hk:滑鼠}-上。", "在滑鼠上。"),
-        ("Dug je 5 -{km}- i [[Reka|-{Reka}-]].", "Dug je 5 km i Reka."),
-        ("Grad -{sr-ec:Београд; sr-el:Beograd}-.", "Grad Београд."),
-        ("名-{A|zh-hans:甲;zh-hant:乙}-。-{H|zh-cn:丙;zh-tw:丁}-", "名甲。"),
-        ("-{T|zh-hans:题}-名-{zh-hans;zh-hant|干}-。", "名干。"),
-        ("名-{[[甲|乙]]}-和-{zh-hans:[[丙]]; zh-hant:[[丁]]}-。", "名乙和丙。"),
-        ("{{Box|a=-{甲}-}}名{{lang|zh|-{乙}-}}。", "名乙。"),
-        ("A-{{x}}-B and <nowiki>-</nowiki>{x}.", "A--B and -{x}."),
-    ],
-)
-def test_of_a_word_in_several_variants_one_stays(wikitext, prose) -> None:
-    assert plain_text(wikitext) == prose
-
-
 def test_unbalanced_markup_is_no_crash() -> None:
     for broken in (
         "{{a|b",

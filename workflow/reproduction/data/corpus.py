@@ -128,7 +128,7 @@ def _is_initial(letter: str) -> bool:
 # Invisible characters that split a word for a tokenizer, but not for a reader.
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)])
 _MARKUP = re.compile(
-    r"\ufffc|\{\{|\}\}|\[\[|\]\]|\{\||\||</?[a-zA-Z]|''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
+    r"\ufffc|\{\{|\}\}|-\{|\}-|\[\[|\]\]|\{\||\||</?[a-zA-Z]|''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
 )
 _STARTED = re.compile(rf"[^\W_]|[{_OPENING}–—$€£#+-]")
 _FINISHED = re.compile(rf"[.!?…{_FULL_STOPS}][{_CLOSING}]*$")

@@ -184,13 +184,12 @@ def _failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
 
 @contextmanager
 def disk_errors(place: Path, advice: str) -> Iterator[None]:
-    """Turn a full or read-only disk into one line, which names the file if the system does."""
+    """Turn a full or read-only disk into one line."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
-        file = error.filename or place
-        raise UserError(f"{file}: cannot be written ({reason}); {advice}") from error
+        raise UserError(f"{place}: cannot be written ({reason}); {advice}") from error
 
 
 def publish(source: Path, output: Path) -> None:

@@ -166,8 +166,8 @@ def plain_text(wikitext: str, namespaces: frozenset[str] = frozenset()) -> str:
 
     Left out: templates, tables, references, formulas, galleries, comments, headings, list and
     indented lines, files and categories and other links into a namespace (by any language's name).
-    A template or formula that readers see as a word of a sentence leaves `MISSING_WORD`. Of a word
-    in several variants of a language one stays.
+    A template or formula that readers see as a word of a sentence leaves `MISSING_WORD`. A word in
+    several variants of a language (Chinese, Serbian) keeps its braces, `-{zh-hans:..}-`.
     namespaces: as of `Article`.
 
     Raises:
@@ -193,11 +193,6 @@ _UNSEEN = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _INNERMOST_TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}|]*)([^{}]*)\}\}(?!\})")
-# A word in several variants of a language: "-{zh-hans:..; zh-hant:..}-", or in one: "-{km}-".
-_INNERMOST_VARIANTS = re.compile(r"-\{(?!\{)([^{}]*)\}-")
-_FLAGS = re.compile(r"([\w\s;-]*)\|")
-_VARIANT = re.compile(r"(?:^|;)\s*(?:[^;:]*=>)?\s*([a-z]{2,3}(?:-[a-z]+)*)\s*:", re.IGNORECASE)
-_PREFERRED = ("zh-hans", "zh-cn", "zh", "zh-hant", "zh-tw", "sr-ec", "sr-el")
 _KEPT_BRACES = {"\x02": "{{", "\x03": "}}"}
 
 
@@ -209,8 +204,6 @@ def _without_unseen(wikitext: str) -> str:
     text, count = _UNSEEN.sub("", wikitext), 1
     while count:
         text, count = _INNERMOST_TEMPLATE.subn(_cut_template, text)
-        text, variants = _INNERMOST_VARIANTS.subn(_chosen_variant, text)
-        count += variants
     return re.sub("[\x02\x03]", lambda brace: _KEPT_BRACES[brace[0]], text)
 
 
@@ -218,24 +211,6 @@ def _cut_template(template: re.Match) -> str:
     name = template[1].strip().lower()
     is_shown = name in _SHOWN_PARAMETER or name in _CONVERSIONS
     return f"\x02{template[1]}{template[2]}\x03" if is_shown else _HOLE
-
-
-def _chosen_variant(conversion: re.Match) -> str:
-    """What readers see: the text, or one of its variants, in the order of `_PREFERRED`.
-
-    The flags H, T and - are of a rule for the rest of the page or its title.
-    """
-    text, flags = conversion[1], _FLAGS.match(conversion[1])
-    if flags:
-        text = text[flags.end() :]
-        if {"H", "T", "-"} & {*flags[1].replace(" ", "").split(";")}:
-            return ""
-    _, *parts = _VARIANT.split(text)
-    variants = dict(zip(map(str.lower, parts[::2]), parts[1::2], strict=True))
-    if not variants:
-        return text.strip()
-    chosen = next((name for name in _PREFERRED if name in variants), parts[0].lower())
-    return variants[chosen].strip().removesuffix(";")
 
 
 def _rendered(parts: Iterable[nodes.Node]) -> Iterator[str]:
