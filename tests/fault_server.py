@@ -100,11 +100,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(0.01)
         self.hang_up()
 
-    def drip_gzip(self) -> None:
-        body = gzip.compress(self.server.content, 1)
-        head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n"
-        self.drip(body[-8:] + bytes(99), head % (len(body) + 99) + body[:-8])
-
     def chunks(self, body: bytes) -> None:
         """Send a body in one chunk that announces twice as much, and hang up."""
         self.send_response(200)
@@ -137,10 +132,6 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def encoded(self) -> None:
         self.reply(200, gzip.compress(self.server.content, 1), {"Content-Encoding": "gzip"})
-
-    def encoded_and_cut(self) -> None:
-        body = gzip.compress(self.server.content, 1)
-        self.reply(200, body, {"Content-Encoding": "gzip"}, share=1 / 2)
 
     def reply(
         self, status: int, body: bytes, headers: dict[str, str] | None = None, share: float = 1
@@ -210,12 +201,10 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "drips the page of a redirect": lambda handler: handler.drip(
         b"a" * 999, b"HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 999\r\n\r\n"
     ),
-    "drips the end of a gzip": Handler.drip_gzip,
     "chunks, cut": lambda handler: handler.chunks(handler.server.content[:999]),
     "damaged": lambda handler: handler.reply(200, bytes(len(handler.server.content))),
     "whole, as a part of a file of unknown size": Handler.star,
     "gzip, though nobody asked": Handler.encoded,
-    "gzip, though nobody asked, and cut": Handler.encoded_and_cut,
     "206 that says no bytes": lambda handler: handler.rest(message=False),
     "206 from another byte": lambda handler: handler.rest(shift=1),
     "416": lambda handler: handler.reply(416, b"", {"Content-Range": "bytes */5"}),

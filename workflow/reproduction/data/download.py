@@ -454,10 +454,10 @@ class _Request:
         with _Pace() as pace, self._answer(asked if begin or self.span else {}) as response:
             if response.status_code == 416 and part.exists():
                 return  # nothing is left to come; the checksum decides
-            encoded = self._is_encoded(response)
-            total = self._total(response, part, begin, encoded=encoded)
+            self._check_encoding(response)
+            total = self._total(response, part, begin)
             wanted = end - first if end is not None else total and total - first
-            blocks = iter(lambda: response.raw.read1(_BLOCK, decode_content=encoded), b"")
+            blocks = iter(lambda: response.raw.read1(_BLOCK, decode_content=False), b"")
             reported = _reported(blocks, part.name.removesuffix(".part")[17:], wanted)
             with part.open("ab" if response.status_code == 206 else "wb") as file:
                 for block in reported:
@@ -508,9 +508,7 @@ class _Request:
         gone = status in (404, 410, 451) and not elsewhere
         raise RefusedError(reason, gone=gone, forbidden=status in (401, 403))
 
-    def _total(
-        self, response: requests.Response, part: Path, begin: int, *, encoded: bool
-    ) -> int | None:
+    def _total(self, response: requests.Response, part: Path, begin: int) -> int | None:
         """Return the size of the whole file; None if the answer does not tell.
 
         An answer that does not continue `part` makes the download start over.
@@ -519,22 +517,23 @@ class _Request:
             if self.span:
                 raise RefusedError("gives no parts of the file", gone=True)
             length = response.headers.get("Content-Length", "")
-            return int(length) if length.isdigit() and not encoded else None
+            return int(length) if length.isdigit() else None
         given = re.match(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
-        if given and not encoded and int(given[1]) == begin:
+        if given and int(given[1]) == begin:
             return None if given[2] == "*" else int(given[2])
         part.unlink(missing_ok=True)
         raise PassingError("answers another part than was asked for")
 
-    def _is_encoded(self, response: requests.Response) -> bool:
-        """Whether the server compressed the file on the way, though nobody asked it to.
+    def _check_encoding(self, response: requests.Response) -> None:
+        """Refuse a file that was compressed on the way, though nobody asked for it.
 
         Some call a file encoded that is stored compressed: a .gz `x-gzip`, a .zst `zstd`.
         """
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         suffix = Path(urlsplit(self.url).path).suffix.removeprefix(".")
         stored = bool(suffix) and encoding.removeprefix("x-").startswith(suffix)
-        return encoding not in ("", "identity") and not stored
+        if encoding not in ("", "identity") and not stored:
+            raise RefusedError("compresses the file on the way, unasked")
 
 
 def _size(part: Path) -> int:
@@ -544,8 +543,8 @@ def _size(part: Path) -> int:
 class _Pace:
     """Gives up an answer that brings less than SLOWEST bytes in PATIENCE_SECONDS.
 
-    By an alarm: the time limit of a connection begins anew with each byte, be it of a header, a
-    redirect or the end of a compression.
+    By an alarm: the time limit of a connection begins anew with each byte, also of a header or a
+    redirect.
     """
 
     def __init__(self) -> None:
@@ -630,7 +629,6 @@ _PASSING = {
     "ProxyError": "the proxy cut the connection",
     "gaierror|NameResolutionError": "the name of the server does not resolve",
     "Timeout": "no answer in time",
-    "DecodeError|ContentDecodingError": "its compression is damaged",
     "ProtocolError|IncompleteRead": "the connection was cut",
     "": "no connection",
 }
