@@ -44,20 +44,18 @@ def build(tmp_path, text):
 
 def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, build):
     (tmp_path / "figures").mkdir()
-    figure, large = tmp_path / "figures/figure_x.png", tmp_path / "figures/figure_y.pdf"
+    figure = tmp_path / "figures/figure_x.png"
     figure.write_bytes(b"png")
-    large.write_bytes(b"0" * 1_000_001)
     (tmp_path / "manifest.json").write_text("{}")
     (tmp_path / "corpus.txt").write_text("some text\n")
     source = {"title": "a text", "file": str(tmp_path / "corpus.txt")}
-    page = build([figure, large], results=tmp_path, sources=[source])
+    page = build([figure], results=tmp_path, sources=[source])
     output = tmp_path / "reference"
     files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
     assert files == ["README.md", "figures/figure_x.png", "manifest.json"]
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | a text | `" in page
     assert "| `vocabulary.vocab_size` | 16000 | 4000 |" in page
-    assert "figure_y.pdf" in page
 
 
 def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_path, build):

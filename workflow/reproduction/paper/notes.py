@@ -42,8 +42,8 @@ def budget_note(
 ) -> str:
     """Return the budgets of pretraining and fine-tuning, and to how many rows tasks were cut.
 
-    pretrain, finetune: sections of the configuration. tasks: label, max_train, max_validation and
-    validation_share of each; None where nothing is cut.
+    pretrain, finetune: sections of the configuration. tasks: label of each, and the settings that
+    cut its rows; None where nothing is cut.
     """
     sentences = [
         pretraining_note(pretrain),
@@ -69,22 +69,11 @@ def _number(count: float, what: str) -> str:
 
 
 def _cuts(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
-    named = {"max_train": "training", "max_validation": "validation"}
-    capped = [text for key, split in named.items() for text in _capped(tasks, key, f" {split}")]
-    shared = [
-        f"{100 * task['validation_share']:g} % of {task['label']}"
+    """Return which rows of tasks a run takes, by the keys of its configuration."""
+    cuts = [
+        f"{task['label']} {key} {value:,g}"
         for task in tasks
-        if task.get("validation_share")
+        for key, value in task.items()
+        if key != "label" and value
     ]
-    return [
-        *([f"Rows at most: {', '.join(capped)}."] if capped else []),
-        *([f"Validated on training rows held out: {', '.join(shared)}."] if shared else []),
-    ]
-
-
-def _capped(tasks: Sequence[Mapping[str, Any]], key: str, split: str) -> list[str]:
-    """Return to how many rows a split is cut: one text where all tasks have the same cut."""
-    most = [task.get(key) for task in tasks]
-    if len(tasks) > 1 and most[0] and len(set(most)) == 1:
-        return [f"{most[0]:,}{split} of each task"]
-    return [f"{task['label']} {task[key]:,}{split}" for task in tasks if task.get(key)]
+    return [f"Rows of tasks: {', '.join(cuts)}."] if cuts else []

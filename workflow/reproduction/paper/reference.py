@@ -31,8 +31,6 @@ from sagevocab.pieces import read_pieces
 
 log = logging.getLogger(__name__)
 
-LARGEST_FILE = 1_000_000  # bytes; a larger figure or table stays behind
-
 
 def build_reference(
     output: Path | str,
@@ -76,7 +74,10 @@ def build_reference(
         )
     output, manifest = Path(output), Path(results) / "manifest.json"
     with atomic_folder(output, replace=True) as folder:
-        left = [Path(file).name for file in files if not _copy(Path(file), folder)]
+        for file in map(Path, files):
+            place = folder / (file.parent.name if file.parent.name in ("figures", "tables") else "")
+            place.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place / file.name)
         if manifest.is_file():
             shutil.copyfile(manifest, folder / manifest.name)
         for tokenizer in tokenizers:
@@ -93,7 +94,6 @@ def build_reference(
             texts=[{**text, **read_json(text["summary"])} for text in texts],
             sources=sources,
             differences=list(differences(run, read_paper_values(paper))),
-            left=left,
             heavy=heavy,
         )
         write_text(folder / "README.md", page)
@@ -101,16 +101,6 @@ def build_reference(
 
 
 # --- files
-
-
-def _copy(file: Path, output: Path) -> bool:
-    """Copy a file if it is small enough; return whether it was."""
-    if file.stat().st_size > LARGEST_FILE:
-        return False
-    folder = output / (file.parent.name if file.parent.name in ("figures", "tables") else "")
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(file, folder / file.name)
-    return True
 
 
 def _copy_tokenizer(tokenizer: Path, output: Path) -> None:
@@ -150,7 +140,6 @@ def _render(template: Path | str, **values: Any) -> str:
     environment = page_environment(template, filters)
     page = environment.get_template(Path(template).name).render(
         listed=listed,
-        largest_file=LARGEST_FILE,
         largest_frames=LARGEST_FRAMES,
         **values,
     )
