@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-from itertools import chain
 from pathlib import Path
 
-import pandas as pd
 import yaml
 
 from claim_samples import PAPER, VALUES
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.claims_frame import COLUMNS, claims_frame, value_or_words
+from reproduction.paper.claims_frame import claims_frame
 from reproduction.paper.table import Table
 from reproduction.parquet import write_parquet
 
@@ -22,94 +20,43 @@ PIXEL = base64.b64decode(
 )
 
 
-def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
-    values = {
-        "id": name,
-        "where": "Section 4",
-        "statement": f"<b>{name}</b> & `others` hold.",
-        "paper": 0.83,
-        "value": 0.8,
-        "low": 0.75,
-        "high": 0.85,
-        "verdict": verdict,
-        "reason": None,
-        "corpus": "train",
-        "text": "English, training corpus",
-        "language": "en",
-        "tokenizer": tokenizer,
-        "preset": "printed",
-        "seed": 1,
-        "constructed": False,
-        "timing": False,
-        "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
-        "agreeing": {"random": 1, "frequency": 0, "counts": 1},
-        "meets": True,
-        "uncounted": None,
+def row(name: str, verdict: str, **changes) -> dict:
+    """A row of `claims.parquet` that has a verdict."""
+    usual = {
+        **{"statement": name, "verdict": verdict, "language": "en", "tokenizer": "sage"},
+        **{"preset": "printed", "role": "reading", "corpus": "train", "meets": True},
+        **{"text": "English, training corpus", "value": 0.8, "low": 0.75, "high": 0.85},
+        **{"beyond": False, "constructed": False, "run_seed": 1},
     }
-    return {**values, **changes}
+    return usual | changes
 
 
-RECORDS = [
-    record("first", "sage", "reproduced"),
-    record("first", "sage_released", "not reproduced"),
-    record("second", "sage", "same direction", constructed=True, language="tr"),
-    record(
-        "third",
-        "sage",
-        "not measurable here",
-        where="Table 4",
-        value=None,
-        low=None,
-        high=None,
-        reason="config key lm.enabled is false",
+NOTHING = dict.fromkeys(("value", "low", "high", "meets"))
+ROWS = [
+    row("first", "reproduced"),
+    row("first", "not reproduced", tokenizer="sage_released"),
+    row("second", "same direction", constructed=True, language="tr"),
+    row("third", "not measurable here", reason="config key lm.enabled is false", **NOTHING),
+    *(
+        {"statement": "first", "language": "en", "tokenizer": "random", "role": "control"}
+        | {"control": "random", "seed": seed, "value": value, "meets": seed == 1}
+        for seed, value in ((1, 0.5), (2, 0.6))
     ),
 ]
 
 
-def frame_of(records: list[dict]) -> pd.DataFrame:
-    """Return the frame of claims that such records are made from, controls once."""
-    return claims_frame([*chain(*map(_row_and_seeds, records)), *_controls(records)])
-
-
-def _row_and_seeds(one: dict) -> list[dict]:
-    place = {"statement": one["id"], "language": one["language"], "tokenizer": one["tokenizer"]}
-    place["role"] = "baseline" if one["tokenizer"] == "bpe" else "reading"
-    known = {name: one[name] for name in COLUMNS if name in one and name not in ("seed", *place)}
-    usual = {"beyond": False, "run_seed": one["seed"]}
-    seeds = [
-        {**place, "seed": seed, **value_or_words(value)}
-        for seed, value in enumerate(one.get("seeds", []), start=1)
-    ]
-    return [{**place, **usual, **known, **place, **value_or_words(one["value"])}, *seeds]
-
-
-def _controls(records: list[dict]) -> list[dict]:
-    first = {(one["id"], one["language"]): one for one in reversed(records)}
-    return [
-        {
-            **{"statement": name, "language": language, "tokenizer": f"{control}.seed{seed}"},
-            **{"role": "control", "control": control, "seed": seed},
-            **{"meets": seed <= one["agreeing"][control], **value_or_words(value)},
-        }
-        for (name, language), one in first.items()
-        for control, values in one["controls"].items()
-        for seed, value in enumerate(values, start=1)
-    ]
-
-
-def write_claims(folder: Path, records: list[dict]) -> dict[str, Path]:
-    """Write the claims of records, and the paper's values with their statements alone."""
+def write_claims(folder: Path) -> dict[str, Path]:
+    """Write claims, and the paper's values with their statements alone."""
     files = {"claims_path": folder / "claims.parquet", "paper": folder / "paper_values.yaml"}
-    write_parquet(files["claims_path"], frame_of(records))
-    stated = {
-        one["id"]: {
-            **{key: one[key] for key in ("id", "where", "statement", "paper")},
-            **{"target": [0.78, 0.88], "measure": "token_ratio"},
-        }
-        for one in records
-    }
+    write_parquet(files["claims_path"], claims_frame(ROWS))
     document = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
-    document["claims"] = list(stated.values())
+    document["claims"] = [
+        {
+            **{"id": name, "where": where, "statement": f"<b>{name}</b> & `others` hold."},
+            **{"paper": 0.83, "target": [0.78, 0.88], "measure": "token_ratio"},
+        }
+        for name, where in (("first", "Section 4"), ("second", "Section 4"), ("third", "Table 4"))
+    ]
     files["paper"].write_text(yaml.safe_dump(document, allow_unicode=True), encoding="utf-8")
     return files
 
@@ -175,6 +122,6 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "corpora": {},
-        **write_claims(folder, RECORDS),
+        **write_claims(folder),
         "template": TEMPLATE,
     }

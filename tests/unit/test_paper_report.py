@@ -14,7 +14,6 @@ import pytest
 
 from claim_samples import PAPER
 from report_samples import run, settings, write_inputs
-from reproduction.paper import report
 from reproduction.paper.report import (
     build_report,
     differences,
@@ -191,12 +190,6 @@ def test_a_missing_input_is_one_line_and_leaves_no_page(tmp_path, inputs, name, 
     with pytest.raises(UserError, match=place):
         build_report(tmp_path / "report.html", run=run(), **{**inputs, name: file})
     assert not (tmp_path / "report.html").exists()
-
-
-def test_a_page_over_the_limit_is_refused(tmp_path: Path, inputs: dict, monkeypatch):
-    monkeypatch.setattr(report, "LARGEST_PAGE", 1000)
-    with pytest.raises(UserError, match="report"):
-        build_report(tmp_path / "report.html", run=run(), **inputs)
 
 
 def test_a_piece_that_spells_the_end_of_a_script_does_not_end_it(tmp_path: Path, page: Page):

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from report_samples import record
 from reproduction.paper.tally import controls_that_agree, tally
 
 
-def of(name: str, language: str = "en", **changes) -> dict:
-    controls = {"random": [0.1, 0.2, 0.3, 0.4], "counts": [0.5]}
-    given = {"controls": controls, "agreeing": {"random": 1, "counts": 1}, "meets": False}
-    return record(name, "sage", "undecided", language=language, **given | changes)
+def of(name: str, **changes) -> dict:
+    """A record of a statement that SaGe does not meet."""
+    usual = {
+        **{"id": name, "language": "en", "tokenizer": "sage", "value": 0.8, "meets": False},
+        **{"uncounted": None, "constructed": False},
+        "controls": {"random": [0.1, 0.2, 0.3, 0.4], "counts": [0.5]},
+        "agreeing": {"random": 1, "counts": 1},
+    }
+    return usual | changes
 
 
 def test_only_statements_that_all_could_be_measured_on_are_counted():

@@ -49,8 +49,6 @@ from sagevocab.files import write_text
 log = logging.getLogger(__name__)
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-MEGABYTE = 1_000_000
-LARGEST_PAGE = 10 * MEGABYTE
 
 
 def build_report(
@@ -82,7 +80,7 @@ def build_report(
     opens the page.
 
     Raises:
-        UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
+        UserError: an input is missing or damaged.
     """
     values = read_paper_values(paper)
     content = {"tokenizers": run["labels"]}
@@ -118,9 +116,8 @@ def build_report(
         packages=package_versions(),
         citation=values["paper"],
     )
-    _require_portable(text, output)
     write_text(output, text)
-    log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
+    log.info("%s: %.1f MB", output, len(text.encode()) / 1e6)
 
 
 def build_playground(
@@ -139,7 +136,7 @@ def build_playground(
     sentences: the paper's, or those of `playground.SENTENCES`.
 
     Raises:
-        UserError: a folder is missing or damaged, or the page would weigh more than 10 MB.
+        UserError: a folder is missing or damaged.
     """
     environment = page_environment(template, _FILTERS)
     data = playground_data(
@@ -152,7 +149,6 @@ def build_playground(
     text = environment.get_template(Path(template).name).render(
         title=title, playground=data, scripts={"playground": _scripts(environment)["playground"]}
     )
-    _require_portable(text, output)
     write_text(output, text)
 
 
@@ -208,16 +204,6 @@ _FILTERS = {
     "script_json": _script_json,
     "digest": _digest,
 }
-
-
-def _require_portable(text: str, output: Path | str) -> None:
-    size = len(text.encode())
-    if size > LARGEST_PAGE:
-        raise UserError(
-            f"{output}: the page would weigh {size / MEGABYTE:.0f} MB, more than 10; draw the "
-            "figures with a lower resolution (workflow/resources/style.mplstyle) or run fewer "
-            "tokenizers"
-        )
 
 
 def _summary(findings: Path | str) -> Markup:
