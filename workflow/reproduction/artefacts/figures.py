@@ -7,16 +7,14 @@ from itertools import chain
 from reproduction.artefacts.registry import (
     Read,
     Run,
-    column_styles,
     declare,
-    page_styles,
     paper_values,
+    style_files,
 )
 from reproduction.artefacts.shared import (
     causal_files,
     compared,
     compared_sage,
-    compares_models,
     curve_files,
     curve_languages,
     differences_target,
@@ -109,7 +107,7 @@ declare(
     settings={"controls": _controls_of_readings},
     reads={
         "rows": Read("tables/table_overlap.csv", each="paper.table.read_csv"),
-        "style": column_styles,
+        "style": lambda run: style_files("column"),
     },
 )
 declare(
@@ -238,14 +236,14 @@ declare(
     differ between panels. The paper has no such figure; all numbers are in ``table_differences``.
     |constructed|
     """,
-    of_models=True,
     when=has_differences,
     legend=ordered_tokenizers,
     settings={
         "groups": groups_of_tokenizers,
         "baseline": lambda run: run.labels(["bpe"])[0],
     },
-    reads={"style": page_styles, "table": "tables/table_differences.csv"},
+    # No column has room for its panels.
+    reads={"style": lambda run: style_files(), "table": "tables/table_differences.csv"},
 )
 declare(
     "figure_learning_curves",
@@ -264,7 +262,7 @@ declare(
     (Section 4, “Subword Fertility”). The learning rate falls over the whole budget, so a point
     within a curve is not what a smaller budget would give.
     """,
-    when=lambda run: compares_models(run) and curve_languages(run),
+    when=curve_languages,
     tokenizers=lambda run: run.models,
     settings={
         "labels": lambda run: run.labels(ordered_tokenizers(run)),

@@ -71,10 +71,9 @@ class Artefact:
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
     where there are languages, and tokenizers if it selects some. legend: the tokenizers whose
     presets it names, by default `tokenizers`. notes: of a table, from a run and the note of its
-    presets. memory: MB; None for a job of seconds, which runs where Snakemake does. of_models: it
-    is in the reference results of language models, as all that is part of `downstream` is.
-    of_domains: it is made of each text of another domain, which {corpus} stands for, else for
-    `train`; its name ends in `_domain`. domain: of which.
+    presets. memory: MB; None for a job of seconds, which runs where Snakemake does. of_domains: it
+    is made of each text of another domain, which {corpus} stands for, else for `train`; its name
+    ends in `_domain`. domain: of which.
     """
 
     name: str
@@ -90,7 +89,6 @@ class Artefact:
     legend: Of | None = None
     notes: Callable[[Run, str], list[str]] | None = None
     memory: int | None = None
-    of_models: bool = False
     of_domains: bool = False
     domain: str | None = None
 
@@ -230,11 +228,7 @@ def artefacts_of(run: Run) -> list[Artefact]:
 
 def reference_artefacts(run: Run) -> list[Artefact]:
     """Return those of its reference results: of a run with models, what is said of these."""
-    return [
-        one
-        for one in artefacts_of(run)
-        if not run.models or one.of_models or one.part_of(run) == "downstream"
-    ]
+    return [one for one in artefacts_of(run) if not run.models or one.part_of(run) == "downstream"]
 
 
 def declared(name: str) -> Artefact:
@@ -308,21 +302,12 @@ def resource(name: str) -> str:
 
 def styles(run: Run) -> list[str]:
     """Return matplotlib's style files for figures as wide as the configuration says."""
-    return column_styles(run) if run.config.figures.width == "column" else page_styles(run)
+    return style_files("column") if run.config.figures.width == "column" else style_files()
 
 
-def page_styles(run: Run) -> list[str]:
-    """Return matplotlib's style file for a figure across a page, which no column has room for."""
-    return [_style("style")]
-
-
-def column_styles(run: Run) -> list[str]:
-    """Return matplotlib's style files for a figure of one column."""
-    return [_style("style"), _style("column")]
-
-
-def _style(name: str) -> str:
-    return resource(f"{name}.mplstyle")
+def style_files(*further: str) -> list[str]:
+    """Return matplotlib's style file for a figure across a page, and those laid over it."""
+    return [resource(f"{name}.mplstyle") for name in ("style", *further)]
 
 
 def paper_values(run: Run) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reproduction.artefacts.registry import Read, Run
+from reproduction.artefacts.registry import Run
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -64,7 +64,7 @@ def language_titles(run: Run, languages: list[str]) -> dict[str, str]:
     return dict(zip(languages, run.titles(languages), strict=True))
 
 
-def _summaries(run: Run) -> dict[str, Any]:
+def summaries(run: Run) -> dict[str, Any]:
     """Return language -> text -> label -> what is measured, for all tokenizers."""
     names = labels_of(run, ordered_tokenizers(run))
     return {
@@ -79,10 +79,6 @@ def _summaries(run: Run) -> dict[str, Any]:
     }
 
 
-# What the figure and the table of all tokenizers read.
-summaries = Read(_summaries, whole="paper.tokenizers.read_texts")
-
-
 # --- what differences from BPE are taken of
 
 
@@ -92,9 +88,6 @@ def ngram_languages(run: Run) -> list[str]:
     return _held_out(run, run.languages if wanted else [])
 
 
-NGRAMS = Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.line_bits.read_ngrams")
-
-
 def causal_languages(run: Run) -> list[str]:
     """Return the languages in which causal models are compared with BPE's."""
     wanted = len(run.compared_models) > 1 and run.config.lm.causal.seeds
@@ -102,8 +95,8 @@ def causal_languages(run: Run) -> list[str]:
 
 
 def curve_languages(run: Run) -> list[str]:
-    """Return the languages with learning curves: where a masked model predicts held-out lines."""
-    return _held_out(run, run.model_languages if run.models else [])
+    """Return the languages in which masked models' curves on held-out lines are compared."""
+    return _held_out(run, run.model_languages if compares_models(run) else [])
 
 
 def _held_out(run: Run, languages: Iterable[str]) -> list[str]:
@@ -178,8 +171,8 @@ def has_differences(run: Run) -> bool:
 
 
 def differences_target(run: Run) -> str:
-    """Return the target that the differences are a part of: those of language models are, too."""
-    return "paper" if run.models else "intrinsic"
+    """Return the target that the differences are a part of; some may be of language models."""
+    return "downstream" if run.models else "intrinsic"
 
 
 def groups_of_tokenizers(run: Run) -> dict[str, list[str]]:

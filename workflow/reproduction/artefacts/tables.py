@@ -7,12 +7,10 @@ from typing import Any
 
 from reproduction.artefacts.registry import Of, Read, Run, artefact_files, declare, paper_values
 from reproduction.artefacts.shared import (
-    NGRAMS,
     causal_files,
     compared,
     compared_sage,
     compared_tasks,
-    compares_models,
     curve_files,
     curve_languages,
     differences_target,
@@ -151,11 +149,6 @@ def _probe_answers(run: Run) -> dict[str, dict[str, str]]:
         }
         for task in run.probe_tasks
     }
-
-
-def _compared_curves(run: Run) -> dict[str, Any]:
-    """Return the files of masked models that are compared with BPE's."""
-    return curve_files(run) if compares_models(run) else {}
 
 
 def _pruned(run: Run) -> dict[str, dict[str, str]]:
@@ -310,7 +303,7 @@ declare(
     languages=lambda run: run.morpheme_languages,
     tokenizers=ordered_tokenizers,
     reads={
-        "texts": summaries,
+        "texts": Read(summaries, whole="paper.tokenizers.read_texts"),
         "morphology": Read(
             "analysis/{lang}/morphology/{tok}.json", each="paper.tokenizers.read_json"
         ),
@@ -389,7 +382,6 @@ declare(
     the paper's, of fine-tuned models. The csv file has intervals and p-values. The paper has no
     such table. |constructed|
     """,
-    of_models=True,
     when=has_differences,
     languages=ngram_languages,
     tokenizers=ordered_tokenizers,
@@ -409,10 +401,10 @@ declare(
         presets,
     ],
     reads={
-        "ngrams": NGRAMS,
+        "ngrams": Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.line_bits.read_ngrams"),
         "probes": _probe_answers,
         "causal": Read(causal_files, whole="paper.line_bits.read_causal"),
-        "curves": Read(_compared_curves, whole="paper.curves.read_curves"),
+        "curves": Read(curve_files, whole="paper.curves.read_curves"),
         "scores": Read(
             lambda run: run.score_files(compared_tasks(run)), whole="analysis.scores.read_scores"
         ),
@@ -421,10 +413,7 @@ declare(
             lambda run: run.score_files(compared_tasks(run), "predictions.parquet"),
             is_passed=False,
         ),
-        "logs": Read(
-            lambda run: training_logs(run, curve_languages(run) if compares_models(run) else []),
-            is_passed=False,
-        ),
+        "logs": Read(lambda run: training_logs(run, curve_languages(run)), is_passed=False),
         "paper": PAPER,
     },
 )
