@@ -111,7 +111,6 @@ def test_sentences_follow_the_verdicts(evidence, verdict):
     )
     count = str(len(counted(evidence)))
     assert counts == (count if verdict == "reproduced" else "0", count)
-    assert "take SaGe" not in text  # neither reading reproduces more
 
 
 def test_a_sentence_without_its_claim_is_left_out(evidence):

@@ -22,7 +22,6 @@ from reproduction.paper.tally import (
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
-_LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
 def claims_markdown(records: Sequence[Mapping[str, Any]], template: Path | str) -> str:
@@ -81,10 +80,10 @@ def show_measured(record: Mapping[str, Any]) -> str:
     """Return the measured value with its interval, as precise as the interval is narrow."""
     value, low, high = record["value"], record["low"], record["high"]
     if low is None or high is None:
-        return show_value(value) + _show_size(record)
+        return show_value(value)
     decimals = _decimals(value, (high - low) / 2)
     shown, *bounds = (number(one, f",.{decimals}f") for one in (value, low, high))
-    return f"{shown} [{bounds[0]}, {bounds[1]}]{_show_size(record)}"
+    return f"{shown} [{bounds[0]}, {bounds[1]}]"
 
 
 def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
@@ -111,15 +110,6 @@ def show_agreeing(record: Mapping[str, Any]) -> str:
         of_seeds = f" {record['agreeing'][name]} of {seeds}" if seeds > 1 else ""
         met += [name + of_seeds] if share else []
     return ", ".join(met)
-
-
-def _show_size(record: Mapping[str, Any]) -> str:
-    """Return a log ratio in percent too: a significant difference may be tiny."""
-    if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["value"], float):
-        return ""
-    percent = 100 * math.expm1(record["value"])
-    form = "+.2g" if abs(percent) < 10 else "+,.0f"
-    return f" ({number(percent, form)} %)"
 
 
 def _decimals(value: float, half_width: float) -> int:

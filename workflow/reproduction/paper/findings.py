@@ -9,7 +9,6 @@ claim came out, the claim's verdict stands in it or chooses it.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -244,8 +243,7 @@ def render(
 def findings_environment(template: Path | str) -> jinja2.Environment:
     """Return the environment that reads the template, with the filters that print."""
     printers = {name: _printed(show) for name, show in _FILTERS.items()}
-    choosers = {"where": where, "most_common": most_common}
-    environment = page_environment(template, printers | choosers)
+    environment = page_environment(template, printers | {"where": where})
     environment.tests["of_a_control"] = controls_that_agree
     return environment
 
@@ -274,13 +272,6 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "sign": lambda record: SIGNS[record["verdict"]],
     "plain": _plain,
 }
-
-
-def most_common(names: Sequence[str]) -> str | _Missing:
-    """Return the most frequent name; nothing where two do."""
-    counts = Counter(names).most_common(2)
-    is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
-    return counts[0][0] if is_clear else _Missing()
 
 
 def without_gaps(text: str) -> str:
