@@ -1,7 +1,8 @@
 """Digests of code, so that an edit reruns what uses it.
 
 Snakemake sees an edit of a script, but none of a module that the script imports; it reruns a rule
-whose `params` change. So the Snakefile puts a digest among the `params` of every rule.
+whose `params` change. So the Snakefile puts a digest among the `params` of every rule. It is of the
+parsed code: of another version of Python it is another.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sagevocab
-from reproduction.source import code_of_source, statements
 
 SCRIPTS = Path(__file__).parents[1] / "scripts"
 # Folders of the packages whose code counts.
@@ -94,33 +94,35 @@ def _used(files: dict[str, _File], artefacts: set[str]) -> set[tuple[str, _Part]
 
 @functools.cache
 def _read(path: Path) -> _File:
-    source = path.read_bytes()
-    tree = ast.parse(source)
+    tree = ast.parse(path.read_bytes())
+    imports = tuple(_imports(tree))
+    _remove_docstrings(tree)
     made = [
         node
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and node.name.startswith(_ARTEFACTS)
     ]
-    lines = source.splitlines()
-    functions = {}
-    for node in made:
-        span = slice(node.lineno - 1, node.end_lineno)
-        function = b"\n".join(lines[span])
-        functions[node.name] = _part(function, ast.parse(function))
-        lines[span] = [b""] * len(lines[span])
-    rest = ast.Module([node for node in tree.body if node not in made], [])
-    return _File(tuple(_imports(tree)), _part(b"\n".join(lines), rest), functions)
+    tree.body = [node for node in tree.body if node not in made]
+    return _File(imports, _part(tree), {node.name: _part(node) for node in made})
 
 
-def _part(source: bytes, tree: ast.Module) -> _Part:
-    code = code_of_source(source, tree)
+def _part(tree: ast.AST) -> _Part:
+    code = ast.dump(tree)
     # Few files name a figure or a table, and to look through a tree takes time.
-    may_name = any(prefix.encode() in code for prefix in _ARTEFACTS)
+    may_name = any(prefix in code for prefix in _ARTEFACTS)
     names = {name for name in _names(tree) if name.startswith(_ARTEFACTS)} if may_name else set()
-    return _Part(hashlib.sha256(code).hexdigest(), frozenset(names))
+    return _Part(hashlib.sha256(code.encode()).hexdigest(), frozenset(names))
 
 
-def _names(tree: ast.Module) -> Iterator[str]:
+def _remove_docstrings(tree: ast.Module) -> None:
+    for node in _statements(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            match node.body:
+                case [ast.Expr(ast.Constant(value=str())), *others]:
+                    node.body = others
+
+
+def _names(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Name(id=name) | ast.Attribute(attr=name) | ast.alias(name=name):
@@ -128,11 +130,23 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
-    for node in statements(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _statements(module: ast.Module) -> Iterator[ast.AST]:
+    """Yield statements at any depth that run; no expressions, which are most of a tree."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())
 
 
 @functools.cache
