@@ -1,7 +1,9 @@
-"""The texts of this folder, a sentence a line, from clones of the two repositories.
+"""The texts of this folder, a sentence a line, from clones of the repositories.
 
 python sentences.py de CLONE_OF_bundestag_gesetze | xz > data/de.txt.xz
 python sentences.py ru CLONE_OF_d0rj_RusLit | xz > data/ru.txt.xz
+python sentences.py vi CLONE_OF_ThanhChinhBK_vietnews | xz > data/vi.txt.xz
+python sentences.py hi CLONE_OF_gayatrivenugopal_Hindi-Aesthetics-Corpus | xz > data/hi.txt.xz
 """
 
 import re
@@ -11,18 +13,28 @@ from collections.abc import Iterator
 
 from reproduction.data.corpus import split_sentences
 
-COMMITS = {"de": ("77abca2c", ".md"), "ru": ("45096804", ".txt")}
+COMMITS = {  # and a pattern of the names of files
+    "de": ("77abca2c", r".*\.md"),
+    "ru": ("45096804", r".*\.txt"),
+    "vi": ("a20d9b7f", r".*\.txt\.seg"),  # a sentence a line; compounds are joined by `_`
+    "hi": ("d26bd0bd", r"Corpus/(?!अहिंसा---विश्वकोश).*"),  # a sentence a line, without marks; no encyclopedia
+}
+BY_LINES = {"vi": 4, "hi": 4}  # words of a sentence, at least
 NO_TEXT = ("#", "|", ":", "<", "-", "Ausfertigungsdatum", "Fundstelle")
 
 
-def read(clone: str, commit: str, end: str) -> Iterator[str]:
-    """Yield the files of a commit whose names end so, in git's order."""
+def read(clone: str, commit: str, pattern: str) -> Iterator[str]:
+    """Yield the files of a commit whose names fit a pattern, in git's order."""
     git = ["git", "-C", clone]
     listed = subprocess.check_output([*git, "ls-tree", "-rz", "--name-only", commit])
-    for name in listed.decode().split("\0"):
-        if name.endswith(end):
-            shown = subprocess.check_output([*git, "show", f"{commit}:{name}"])
-            yield shown.decode("utf-8", "replace")
+    names = [name for name in listed.decode().split("\0") if re.fullmatch(pattern, name)]
+    pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([*git, "cat-file", "--batch"], **pipe) as blobs:
+        for name in names:
+            blobs.stdin.write(f"{commit}:{name}\n".encode())
+            blobs.stdin.flush()
+            *_, size = blobs.stdout.readline().split()
+            yield blobs.stdout.read(int(size) + 1)[:-1].decode("utf-8", "replace")
 
 
 def paragraphs(language: str, text: str) -> Iterator[str]:
@@ -36,8 +48,17 @@ def paragraphs(language: str, text: str) -> Iterator[str]:
             yield paragraph.replace("*", "")
 
 
+def sentences(language: str, text: str) -> Iterator[str]:
+    """Yield the sentences of a file."""
+    if language in BY_LINES:
+        lines = (line.replace("_", " ").split() for line in text.splitlines())
+        yield from (" ".join(words) for words in lines if len(words) >= BY_LINES[language])
+        return
+    for paragraph in paragraphs(language, text):
+        yield from split_sentences(" ".join(paragraph.split()), language)
+
+
 language, clone = sys.argv[1:]
 for text in read(clone, *COMMITS[language]):
-    for paragraph in paragraphs(language, text):
-        for sentence in split_sentences(" ".join(paragraph.split()), language):
-            print(sentence.strip())
+    for sentence in sentences(language, text):
+        print(sentence.strip())
