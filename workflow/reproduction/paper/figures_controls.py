@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -35,16 +35,6 @@ _TICKS, _LINE = 0.4, 0.15  # inches of a panel's ticks, and of a line of its tit
 _MARK = {"markersize": 4, "linestyle": "none"}
 
 
-@dataclass(frozen=True)
-class Point:
-    """A vocabulary's value of a statement, with an interval or the range of its seeds."""
-
-    value: float
-    low: float
-    high: float
-    is_control: bool
-
-
 def read_shown(values: str) -> dict[str, tuple[str, Any]]:
     """Return the statements that the figure shows: id -> headline, and what the paper prints.
 
@@ -56,21 +46,30 @@ def read_shown(values: str) -> dict[str, tuple[str, Any]]:
 
 
 def read_values(claims: str) -> pd.DataFrame:
-    """Return what vocabularies give of each statement, a row a vocabulary.
+    """Return what vocabularies give of each statement, a row a vocabulary, language and statement.
 
-    Columns: statement, language, role (as in `claims_frame`), vocabulary, seed (<NA>: all of
-    them together), value, low and high (NaN: no interval).
+    A reading of SaGe has the value and the interval of all its seeds together, a control the mean
+    of its seeds and their range.
+
+    Columns: statement, language, vocabulary, value, low and high (NaN: no interval), is_control.
 
     Raises:
         UserError: `claims`, which is `claims.parquet`, is missing or damaged.
     """
     frame = read_claims_frame(claims)
-    is_alone = (frame["role"] != CONTROL) & frame["seed"].notna()
-    frame = frame[frame["value"].notna() & ~is_alone]
-    vocabulary = frame["control"].fillna(frame["tokenizer"])
-    columns = ["statement", "language", "role", "vocabulary", "seed", "value", "low", "high"]
-    numbers = dict.fromkeys(("value", "low", "high"), "float64")
-    return frame.assign(vocabulary=vocabulary)[columns].astype(numbers)
+    is_control = frame["role"] == CONTROL
+    values = frame["value"].astype("float64")
+    rows = frame[["statement", "language"]].assign(
+        vocabulary=frame["control"].fillna(frame["tokenizer"]),
+        value=values,
+        low=frame["low"].astype("float64").mask(is_control, values),
+        high=frame["high"].astype("float64").mask(is_control, values),
+        is_control=is_control,
+    )
+    rows = rows[values.notna() & (is_control | frame["seed"].isna())]
+    by_vocabulary = rows.groupby(["statement", "language", "vocabulary"], sort=False)
+    numbers = {"value": "mean", "low": "min", "high": "max", "is_control": "first"}
+    return by_vocabulary.agg(numbers).reset_index()
 
 
 def panels_of(
@@ -78,23 +77,17 @@ def panels_of(
     shown: Iterable[str],
     vocabularies: Iterable[str],
     languages: Iterable[str],
-) -> dict[tuple[str, str], dict[str, Point]]:
-    """Return the points of each statement and language that SaGe and a control have values of.
+) -> dict[tuple[str, str], pd.DataFrame]:
+    """Return the rows of each statement and language that SaGe and a control have values of.
 
-    The arguments are those of `figure_controls`.
+    The arguments are those of `figure_controls`; the rows are by vocabulary.
     """
-    found = claims[claims["vocabulary"].isin(vocabularies)]
+    found = claims[claims["vocabulary"].isin(vocabularies)].set_index("vocabulary")
     panels = {
-        (name, language): points_of(rows)
-        for name in shown
-        for language in languages
-        if len(rows := found[(found["statement"] == name) & (found["language"] == language)])
+        (name, language): found[(found["statement"] == name) & (found["language"] == language)]
+        for name, language in product(shown, languages)
     }
-    return {
-        key: points
-        for key, points in panels.items()
-        if {point.is_control for point in points.values()} == {True, False}
-    }
+    return {key: rows for key, rows in panels.items() if rows["is_control"].nunique() == 2}
 
 
 def figure_controls(
@@ -127,26 +120,8 @@ def figure_controls(
         name_panels(grid.flat[: len(panels)], titles)
         lines = sum(max(map(_title_lines, row)) for row in grid)
         figure.set_figheight(figure.get_figheight() + _LINE * lines)
-        controls = {k for points in panels.values() for k, one in points.items() if one.is_control}
+        controls = {k for points in panels.values() for k in points.index[points["is_control"]]}
         legend_above(figure, list(_handles(looks, vocabularies, controls)))
-
-
-def points_of(rows: pd.DataFrame) -> dict[str, Point]:
-    """Return the points of a panel, by vocabulary.
-
-    A reading of SaGe has the value and the interval of all its seeds together, a control the mean
-    of its seeds, and their range.
-    """
-    points = {}
-    for name, of_vocabulary in rows.groupby("vocabulary", sort=False):
-        together = of_vocabulary[of_vocabulary["seed"].isna()]
-        if len(together):
-            one = together.iloc[0]
-            points[name] = Point(one["value"], one["low"], one["high"], one["role"] == CONTROL)
-        else:
-            seeds = of_vocabulary["value"]
-            points[name] = Point(seeds.mean(), seeds.min(), seeds.max(), is_control=True)
-    return points
 
 
 def _title(headline: str, paper: Any, language: str) -> str:
@@ -161,16 +136,16 @@ def _title_lines(axes: Axes) -> int:
 
 
 def _draw_panel(
-    axes: Axes, points: Mapping[str, Point], looks: Mapping[str, TokenizerStyle], paper: Any
+    axes: Axes, points: pd.DataFrame, looks: Mapping[str, TokenizerStyle], paper: Any
 ) -> None:
     if isinstance(paper, int | float):
         axes.axvline(paper, color="black", linewidth=1, zorder=1)
     for place, (name, style) in enumerate(looks.items()):
-        if name in points:
-            point = points[name]
-            ends = [point.low, point.high]
+        if name in points.index:
+            point = points.loc[name]
+            ends = [point["low"], point["high"]]
             axes.plot(ends, [place, place], color=style.colour, linewidth=1)
-            axes.plot(point.value, place, **_mark(style, point.is_control))
+            axes.plot(point["value"], place, **_mark(style, point["is_control"]))
     axes.set_ylim(len(looks) - 0.4, -0.6)
     axes.set_yticks([])
     axes.grid(visible=True, axis="x")
