@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
@@ -30,7 +30,7 @@ from reproduction.paper.overlap import what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
-from reproduction.paper.tally import Tally, controls_that_agree, origin_of, tally
+from reproduction.paper.tally import controls_that_agree, origin_of, tally
 from sagevocab.files import write_text
 
 Row = Mapping[str, Any]
@@ -177,12 +177,11 @@ class Evidence:
         return self._stated.get(key, _Missing())
 
     @cached_property
-    def tallied(self) -> Tally:
+    def tallied(self) -> tuple[int, dict[str, float]]:
         """How many statements SaGe and the controls meet; each named as the run calls it."""
-        counted = tally([r for r in self.records if r["tokenizer"] in self.sage])
+        statements, met = tally([r for r in self.records if r["tokenizer"] in self.sage])
         labels = self.run["labels"]
-        met = {_plain(labels.get(name, name)): of for name, of in counted.met.items()}
-        return replace(counted, met=met)
+        return statements, {_plain(labels.get(name, name)): of for name, of in met.items()}
 
     def chosen_by(self, name: str, language: str) -> str | _Missing:
         """Return whether contexts choose a reading's pieces, where the rule can be applied."""

@@ -7,8 +7,8 @@ independent: the same is said of two windows, three domains and two languages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,33 +26,26 @@ def numbers(values: Iterable[float | str]) -> np.ndarray:
     return np.array([value for value in values if not isinstance(value, str)], dtype=float)
 
 
-def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+def count_verdicts(records: Sequence[Record]) -> dict[str, dict[str, int]]:
     """Return verdict -> {real, constructed, beyond} -> number of records.
 
     Each record counts by its `origin_of`; those without one do not count.
     """
-    counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
-    for record in records:
-        if origin := origin_of(record):
-            counts[record["verdict"]][origin] += 1
-    return counts
+    counts = Counter((record["verdict"], origin_of(record)) for record in records)
+    origins = ("real", "constructed", "beyond")
+    return {verdict: {one: counts[verdict, one] for one in origins} for verdict in VERDICTS}
 
 
 def count_by_reading(records: Sequence[Record]) -> dict[str, dict[str, int]]:
     """Return reading of SaGe -> verdict -> number of the paper's statements on real data."""
-    readings = dict.fromkeys(record["tokenizer"] for record in records if record["preset"])
-    return {
-        name: {
-            verdict: count["real"]
-            for verdict, count in count_verdicts(
-                [record for record in records if record["tokenizer"] == name]
-            ).items()
-        }
-        for name in readings
-    }
+    of_readings = [record for record in records if record["preset"]]
+    real = (record for record in of_readings if origin_of(record) == "real")
+    counts = Counter((record["tokenizer"], record["verdict"]) for record in real)
+    names = dict.fromkeys(record["tokenizer"] for record in of_readings)
+    return {name: {verdict: counts[name, verdict] for verdict in VERDICTS} for name in names}
 
 
-def origin_of(record: Mapping[str, Any]) -> str | None:
+def origin_of(record: Record) -> str | None:
     """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
 
     A definition, which no pruning can break, and a variant, another reading of what is counted
@@ -66,22 +59,14 @@ def origin_of(record: Mapping[str, Any]) -> str | None:
     return "constructed" if record["constructed"] else "real"
 
 
-@dataclass(frozen=True)
-class Tally:
-    """What vocabularies meet of the statements that could be measured on all of them.
-
-    statements: how many there are. met: how many each SaGe tokenizer and each control meets, most
-    first; of several seeds of a control the mean.
-    """
-
-    statements: int
-    met: Mapping[str, float]
-
-
-def tally(records: Sequence[Record]) -> Tally:
+def tally(records: Sequence[Record]) -> tuple[int, dict[str, float]]:
     """Count what SaGe's tokenizers and the controls meet of the paper's statements on real data.
 
     records: of SaGe's tokenizers, with controls. Statements that are no numbers are left out.
+
+    Returns:
+        How many statements could be measured on all, and how many of them each tokenizer and each
+        control meets, most first; of several seeds of a control the mean.
     """
     numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["value"], str)]
     rows: dict[tuple[str, str | None], dict[str, float]] = {}
@@ -90,7 +75,7 @@ def tally(records: Sequence[Record]) -> Tally:
         shares = rows.setdefault(key, {record["tokenizer"]: 0.0, **shares_that_agree(record)})
         shares[record["tokenizer"]] = float(record["meets"])
     whole = pd.DataFrame(rows.values()).dropna()
-    return Tally(len(whole), whole.sum().sort_values(ascending=False, kind="stable").to_dict())
+    return len(whole), whole.sum().sort_values(ascending=False, kind="stable").to_dict()
 
 
 def shares_that_agree(record: Record) -> dict[str, float]:
