@@ -30,18 +30,16 @@ def read_texts(paths: Mapping[str, Mapping[str, Mapping[str, Files]]]) -> Texts:
     }
 
 
-_AS_MEASURED = (
-    "type_token_ratio",
-    "vocabulary_use",
-    "shannon_efficiency",
-    "renyi_efficiency",
-    "renyi_alpha",
-    "word_initial_share",
-    "single_character_share",
-    "whole_word_share",
-    "unknown_share",
-    "mean_token_length",
-    "mean_piece_length",
+# Columns of the csv; those of `morpheme` only where a list of segmented words is given.
+_COLUMNS = (
+    *("language", "text", "tokenizer", "vocabulary", "lines", "words", "tokens"),
+    *("fertility", "fertility_low", "fertility_high", "characters_per_token", "bytes_per_token"),
+    *("type_token_ratio", "vocabulary_use", "shannon_efficiency", "renyi_efficiency"),
+    *("renyi_alpha", "word_initial_share", "single_character_share", "whole_word_share"),
+    *("unknown_share", "mean_token_length", "mean_piece_length", "morpheme_words"),
+    *("morpheme_precision", "morpheme_precision_low", "morpheme_precision_high"),
+    *("morpheme_recall", "morpheme_recall_low", "morpheme_recall_high"),
+    *("morpheme_f1", "morpheme_f1_low", "morpheme_f1_high"),
 )
 _MORPHEMES = "Morphemes: F1 of the boundaries inside the words of a list, whatever the text."
 _NO_LIST = (
@@ -61,7 +59,7 @@ def table_tokenizers(
     morphology: language -> {label: agreement of `analysis.morphology`}, for languages with a list
     of segmented words. notes: sentences that end the note.
     """
-    data = pd.DataFrame(list(_records(texts, morphology)))
+    data = _measures(texts, morphology)
     columns = [column for column in _SHOWN if column[2] in data.columns]
     languages = {language for language, _ in texts}
     return Table(
@@ -90,42 +88,20 @@ def _morpheme_note(languages: set[str], morphology: Mapping[str, Mapping]) -> st
     return " ".join([*measured, *([] if languages <= set(morphology) else [_NO_LIST])])
 
 
-def _records(
-    texts: Texts, morphology: Mapping[str, Mapping[str, Summary]]
-) -> Iterator[dict[str, Any]]:
-    """Yield one row of bare numbers a text and tokenizer."""
-    for (language, text), panel in texts.items():
-        for label, summary in panel.items():
-            agreement = morphology.get(language, {}).get(label)
-            yield {
-                "language": language,
-                "text": text,
-                "tokenizer": label,
-                **{name: summary[name] for name in ("vocabulary", "lines", "words", "tokens")},
-                **_estimate("fertility", summary["fertility"]),
-                "characters_per_token": _inverse(summary["tokens_per_character"]),
-                "bytes_per_token": _inverse(summary["tokens_per_byte"]),
-                **{name: summary[name] for name in _AS_MEASURED},
-                **(_agreement(agreement) if agreement else {}),
-            }
-
-
-def _inverse(ratio: float) -> float:
-    return 1 / ratio if ratio else float("nan")
-
-
-def _estimate(name: str, estimate: Mapping[str, float]) -> dict[str, float]:
-    low, high = estimate["low"], estimate["high"]
-    return {name: estimate["value"], f"{name}_low": low, f"{name}_high": high}
-
-
-def _agreement(agreement: Summary) -> dict[str, Any]:
-    return {
-        "morpheme_words": agreement["words"],
-        **_estimate("morpheme_precision", agreement["precision"]),
-        **_estimate("morpheme_recall", agreement["recall"]),
-        **_estimate("morpheme_f1", agreement["f1"]),
-    }
+def _measures(texts: Texts, morphology: Mapping[str, Mapping[str, Summary]]) -> pd.DataFrame:
+    """Return a row of bare numbers a text and tokenizer; an estimate has its bounds beside it."""
+    rows = [
+        {"language": language, "text": text, "tokenizer": label, **summary}
+        | {"morpheme": morphology.get(language, {}).get(label, {})}
+        for (language, text), panel in texts.items()
+        for label, summary in panel.items()
+    ]
+    data = pd.json_normalize(rows, sep="_")
+    data.columns = data.columns.str.removesuffix("_value")
+    for unit in ("character", "byte"):
+        ratios = data[f"tokens_per_{unit}"]
+        data[f"{unit}s_per_token"] = 1 / ratios.where(ratios > 0)
+    return data[[name for name in _COLUMNS if name in data]]
 
 
 def _shown_blocks(data: pd.DataFrame, columns: Sequence[Column]) -> Iterator[list[Cells]]:
