@@ -29,10 +29,6 @@ def files(folder: Path) -> dict:
     return {"pdf": folder / "figure.pdf", "png": folder / "figure.png", "style": STYLE}
 
 
-def same_for_all(measure):
-    return {title: dict.fromkeys(LABELS, measure) for title in TITLES}
-
-
 def neighbours(distinct, count, window=5) -> pd.DataFrame:
     pieces = [f"p{number}" for number in range(len(distinct))]
     return pd.DataFrame({"piece": pieces, "window": window, "distinct": distinct, "count": count})
@@ -45,17 +41,6 @@ def test_a_text_whose_pieces_are_all_rare_has_no_median(tmp_path, kept):
     (axes,) = kept[0].axes
     assert axes.texts[0].get_text() == "BPE: left out 2\nSaGe: left out 2"
     assert not axes.collections
-
-
-def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
-    panels = same_for_all(pd.Series([5, 3, 2], index=[1, 2, 3]))
-    for name in ("first", "second"):
-        figures.figure_lengths(panels, **files(tmp_path / name))
-    for name in ("figure.pdf", "figure.png"):
-        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("first", "second"))
-        assert first == second
-        assert b"CreationDate" not in first
-        assert b"matplotlib" not in first.lower()
 
 
 def test_a_tokenizer_looks_the_same_whatever_is_beside_it():
