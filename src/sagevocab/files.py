@@ -52,7 +52,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; rename it to `path` on success, remove it on error.
 
-    replace: allow it to replace a folder at `path`; otherwise that raises OSError.
+    Args:
+        path: the folder.
+        replace: allow it to replace a folder at `path`; otherwise that raises OSError.
     """
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)

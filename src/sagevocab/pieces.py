@@ -173,7 +173,9 @@ _LISTED_SPECIALS = {*SPECIAL_TOKENS, "<unk>", "<s>", "</s>", "<pad>", "<mask>"}
 def listed_pieces(source: Path | Sequence[Any], key: str) -> list[str]:
     """Return the pieces of a list, and after them the single characters that it lacks.
 
-    source: a file with one piece a line, or a list in Python.
+    Args:
+        source: a file with one piece a line, or a list in Python.
+        key: what messages begin with.
 
     Raises:
         UserError: as `checked_pieces`.
@@ -212,7 +214,10 @@ def read_list(path: Path, key: str) -> list[str]:
 def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> list[str]:
     """Return the pieces of a list; empty ones and special tokens are left out.
 
-    path: of the file that lists them, one a line; None for a list in Python.
+    Args:
+        pieces: of the list.
+        key: what messages begin with.
+        path: of the file that lists them, one a line; None for a list in Python.
 
     Raises:
         UserError: one is not text, crosses a space or is there twice, or there is none.

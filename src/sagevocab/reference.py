@@ -115,7 +115,13 @@ def ranking(
 ) -> list[str]:
     """Return pieces by ascending loss, of equal ones the later first; never single characters.
 
-    among: the pieces to rank; all if left out.
+    Args:
+        lines: of the text.
+        pieces: of the vocabulary.
+        target: E_T, by piece.
+        context: E_C.
+        window: W of Equation 1.
+        among: the pieces to rank; all if left out.
     """
     prunable = [piece for piece in pieces if len(piece.removeprefix("▁")) > 1]
     ranked = [piece for piece in prunable if among is None or piece in among]
@@ -139,8 +145,19 @@ def sage(
 ) -> list[str]:
     """Prune `pieces` to `vocab_size` as Algorithm 3 is printed; return those left.
 
-    train: returns target and context embeddings of the pieces given. The sizes are the paper's
-    V, k (`prune_batch`), M (`candidates`), m (`rerank_every`) and l (`retrain_every`).
+    Args:
+        lines: of the text.
+        pieces: of the initial vocabulary.
+        train: returns target and context embeddings of the pieces given.
+        vocab_size: the paper's V.
+        prune_batch: k, pieces that go at once.
+        candidates: M, pieces whose losses are computed anew.
+        rerank_every: m, batches between rankings of all pieces.
+        retrain_every: l, batches between trainings.
+        window: W of Equation 1.
+
+    Returns:
+        The pieces that are left.
     """
     left, batch, lowest = list(pieces), 0, []
     while len(left) > vocab_size:

@@ -69,8 +69,13 @@ def _is_none(value: Any) -> bool:
 def settings(section: str) -> Callable[[Kind], Kind]:
     """Make a class a frozen dataclass that pydantic checks.
 
-    section: the section of the configuration that the fields are from. Making an instance raises a
-    SettingError, a UserError with the key of the first wrong field.
+    Making an instance raises a SettingError, a UserError with the key of the first wrong field.
+
+    Args:
+        section: of the configuration that the fields are from.
+
+    Returns:
+        What decorates the class.
     """
 
     def decorate(cls: Kind) -> Kind:

@@ -183,7 +183,14 @@ def expanded(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Replace each number n by the run runs[offsets[n] : offsets[n + 1]].
 
-    ends: where each line ends. Returns the runs one after another, and where lines end in them.
+    Args:
+        numbers: of all lines, one after another.
+        ends: where each line ends in them.
+        runs: of all numbers, one after another.
+        offsets: where the run of each number begins.
+
+    Returns:
+        The runs one after another, and where lines end in them.
     """
     size = 0
     for number in numbers:

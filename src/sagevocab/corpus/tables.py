@@ -180,7 +180,9 @@ def column_texts(
 def numbered_texts(cells: Iterable[tuple[int, Any]], place: str) -> Iterator[tuple[int, str]]:
     """Yield those numbered cells that hold text; count those that hold nothing in a warning.
 
-    place: what a cell is, before its number in messages.
+    Args:
+        cells: with their numbers.
+        place: what a cell is, before its number in messages.
     """
     nulls = number = 0
     for number, cell in cells:

@@ -41,7 +41,10 @@ def renyi_entropy(counts: Numbers, alpha: float) -> float:
 def efficiency(counts: Numbers, alpha: float = 1.0) -> float:
     """Return the Rényi entropy as a share of its maximum, log2 of the number of counts.
 
-    counts: of every piece of the vocabulary, unseen ones included.
+    Args:
+        counts: of every piece of the vocabulary, unseen ones included.
+        alpha: the order; 1 is Shannon's.
+
     Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel" (alpha = 2.5).
     """
     return renyi_entropy(counts, alpha) / float(np.log2(len(counts))) if len(counts) > 1 else 0.0

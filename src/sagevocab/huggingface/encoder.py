@@ -53,6 +53,9 @@ class Encoder:
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text.
 
+        Args:
+            text: one string.
+
         Raises:
             UserError: it is not a string.
         """
@@ -70,6 +73,9 @@ class Encoder:
     def names(self, ids: Iterable[int]) -> list[str]:
         """Return the tokens of ids.
 
+        Args:
+            ids: of this tokenizer.
+
         Raises:
             UserError: one is not an id of this tokenizer.
         """
@@ -77,6 +83,9 @@ class Encoder:
 
     def decode(self, ids: Sequence[int]) -> str:
         """Return the text of ids, without special tokens.
+
+        Args:
+            ids: of one text.
 
         Raises:
             UserError: one is not an id of this tokenizer.
@@ -96,6 +105,9 @@ class Encoder:
 
     def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
         """Yield the ids of each line.
+
+        Args:
+            lines: texts, which are read as they are needed.
 
         Raises:
             UserError: `lines` is one text or no list, or one of them is not a string.

@@ -48,7 +48,11 @@ def export_greedy(
 ) -> None:
     """Write a vocabulary that is segmented by greedy longest match (paper, Section 3).
 
-    words: how text becomes words, with BERT's special tokens; or any other frame.
+    Args:
+        folder: where its files go.
+        pieces: by id.
+        words: how text becomes words, with BERT's special tokens; or any other frame.
+        card: None writes no model card.
 
     Raises:
         ValueError: a character of a piece, or `▁`, is not a piece: greedy matching has no floor.

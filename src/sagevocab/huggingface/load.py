@@ -36,6 +36,12 @@ def load(path: str | Path) -> Encoder:
 
     A model keeps its ids; a list gets the ids that `sagevocab export` gives it.
 
+    Args:
+        path: of the folder or file.
+
+    Returns:
+        What encodes and decodes text.
+
     Raises:
         UserError: it is none of these.
     """
@@ -56,8 +62,10 @@ def load(path: str | Path) -> Encoder:
 def segmenter_of(source: Any) -> Segmenter:
     """Return the segmenter of a tokenizer.
 
-    source: a path (folder, `tokenizer.json`, sentencepiece `.model`, list of pieces), a list of
-        pieces, what `train` or `load` returns, or a tokenizer of `transformers` or `tokenizers`.
+    Args:
+        source: a path (folder, `tokenizer.json`, sentencepiece `.model`, list of pieces), a list of
+            pieces, what `train` or `load` returns, or a tokenizer of `transformers` or
+            `tokenizers`.
 
     Raises:
         UserError: it is none of these.

@@ -101,7 +101,9 @@ def readable_pieces(tokens: Iterable[str], spec: Mapping[str, Any]) -> list[str]
     A token of bytes that has no such form (more than one space, a newline), or whose form another
     one has, stays as it is; a mark after it keeps it apart from a form that is spelt like it.
 
-    spec: the parsed `tokenizer.json`, which determines the notation.
+    Args:
+        tokens: as the tokenizer has them.
+        spec: the parsed `tokenizer.json`, which determines the notation.
     """
     notation = notation_of(spec)
     if isinstance(notation, Prefixed) or not writes_bytes(spec):

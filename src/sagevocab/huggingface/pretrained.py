@@ -65,7 +65,9 @@ def tokenizer_of(source: Any, key: str) -> Tokenizer:
 def hub_parts(source: Any, key: str) -> tuple[Tokenizer, dict[str, Any]]:
     """Return a tokenizer and its configuration, of a folder, a `tokenizer.json` or an object.
 
-    source: a path, a `tokenizers.Tokenizer`, or a tokenizer of `transformers`.
+    Args:
+        source: a path, a `tokenizers.Tokenizer`, or a tokenizer of `transformers`.
+        key: what messages begin with.
 
     Raises:
         UserError: it is none of these, or is damaged.

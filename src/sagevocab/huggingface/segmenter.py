@@ -26,10 +26,12 @@ class HubSegmenter(Segmenter):
     """
 
     def __init__(self, spec: Mapping[str, Any], space: str | None = None) -> None:
-        """Take a parsed `tokenizer.json`.
+        """Load the tokenizer.
 
-        space: what a word's `▁` becomes; by default a space, or nothing where the tokenizer itself
-        prepends one to every text.
+        Args:
+            spec: the parsed `tokenizer.json`.
+            space: what a word's `▁` becomes; by default a space, or nothing where the tokenizer
+                itself prepends one to every text.
         """
         self._tokenizer = Tokenizer.from_str(json.dumps(spec))
         self._tokenizer.no_padding()

@@ -136,9 +136,18 @@ def make_scores(
 ) -> Scores:
     """Take E_T and E_C of pieces numbered by falling frequency.
 
-    cache_bytes: the most memory that the cache may take. A small one is slow. line_pairs: the most
-    pairs that a line may have. table: whether to compute the losses of all pairs now, with so many
-    threads. Neither changes a byte of the outcome.
+    Neither the cache nor the table changes a byte of the outcome.
+
+    Args:
+        target: E_T, a row a piece.
+        context: E_C.
+        cache_bytes: the most memory that the cache may take. A small one is slow.
+        line_pairs: the most pairs that a line may have.
+        table: whether to compute the losses of all pairs now.
+        threads: that compute them.
+
+    Returns:
+        What gives the loss of a pair.
     """
     squares = (np.square(matrix, dtype=np.float64).sum(1).max() for matrix in (target, context))
     largest = 2 * (np.sqrt(np.prod(list(squares))) + 1)  # -log sigma(-x) < x + 1
@@ -524,9 +533,20 @@ def find_changed(view, gone, wanted):
 def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, sums):
     """Correct `sums` of the pieces `wanted`: from those of the view `before` to those of `after`.
 
-    changed: int8[types], see `find_changed`. From a view of no tokens, and with the tokens of all
-    types new, sums are computed anew. Only lines with a changed type are looked at, and in them
-    only pieces with an item near a change: the losses of all others are what they were.
+    From a view of no tokens, and with the tokens of all types new, sums are computed anew. Only
+    lines with a changed type are looked at, and in them only pieces with an item near a change: the
+    losses of all others are what they were.
+
+    Args:
+        lines: of the corpus.
+        changed: int8[types], see `find_changed`.
+        before: the tokens of the types until now.
+        after: their tokens from now on.
+        wanted: bool[pieces].
+        window: W of Equation 1.
+        scores: the losses of pairs.
+        sample: of lines, by piece.
+        sums: what is corrected.
     """
     numbers, begin = _changed_lines(lines, changed), 0
     old_seen = np.full((3, len(wanted)), -1, np.int64)  # see `_list_items`

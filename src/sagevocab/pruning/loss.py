@@ -107,10 +107,16 @@ class AblationLosses:
     ) -> None:
         """Prepare the corpus.
 
-        decoder: made for `corpus.types` and `pieces`.
-        threads, cache_bytes, the most memory that a cache of pair losses may take, and table,
-        whether all pairs are tabled instead (None: whichever is faster), change no byte of the
-        outcome.
+        Threads, cache and table change no byte of the outcome.
+
+        Args:
+            corpus: whose lines count.
+            pieces: of the vocabulary.
+            decoder: made for `corpus.types` and `pieces`.
+            objective: which loss of a piece.
+            threads: that work at once.
+            cache_bytes: the most memory that a cache of pair losses may take.
+            table: whether all pairs are tabled instead; None for whichever is faster.
         """
         self._objective = objective
         self._cache_bytes = cache_bytes
@@ -235,7 +241,10 @@ def count_lines(
 def count_tokens(decoder: Decoder, alive: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return how many tokens are each piece: int64[pieces].
 
-    alive: bool[pieces], the vocabulary. counts: int64[word types], how often the text has each.
+    Args:
+        decoder: of the word types.
+        alive: bool[pieces], the vocabulary.
+        counts: int64[word types], how often the text has each.
     """
     return count_ids(*decoder.segment(alive), counts, len(alive))[:-1]
 
@@ -274,8 +283,12 @@ class LineSums:
     ) -> None:
         """Take the lines.
 
-        decoder: of their word types. keys: uint64[pieces], see `kernels.Sample`. window: W of
-        Equation 1.
+        Args:
+            lines: of the corpus.
+            decoder: of their word types.
+            keys: uint64[pieces], see `kernels.Sample`.
+            window: W of Equation 1.
+            threads: that work at once.
         """
         self._parts = split(lines)
         self._decoder, self._keys, self._window = decoder, keys, window

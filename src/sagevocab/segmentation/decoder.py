@@ -69,9 +69,11 @@ class Decoder:
     def __init__(self, pieces: np.ndarray, skips: np.ndarray, offsets: np.ndarray) -> None:
         """Take the choices of all words, one after another.
 
-        pieces: int32, the piece of each choice, or UNCOVERED. skips: int32, how many choices on
-        the walk goes if the piece is taken; 1 where nothing shorter is left to try.
-        offsets: int64[words + 1], where the choices of each word begin.
+        Args:
+            pieces: int32, the piece of each choice, or UNCOVERED.
+            skips: int32, how many choices on the walk goes if the piece is taken; 1 where nothing
+                shorter is left to try.
+            offsets: int64[words + 1], where the choices of each word begin.
         """
         self._pieces, self._skips, self._offsets = pieces, skips, offsets
 

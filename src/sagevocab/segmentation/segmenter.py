@@ -87,7 +87,14 @@ def make_segmenter(
 ) -> Segmenter:
     """Make the segmenter of a decoder of SaGe, `greedy` or `merges`.
 
-    full_pieces: all that `merges` join or make; `pieces` if left out.
+    Args:
+        decoder: `greedy` or `merges`.
+        pieces: of the vocabulary.
+        merges: by rank, for `merges`.
+        full_pieces: all that `merges` join or make; `pieces` if left out.
+
+    Returns:
+        The segmenter.
     """
     if decoder == "merges":
         return MergeSegmenter(pieces, merges or (), full_pieces or pieces)

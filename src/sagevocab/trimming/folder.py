@@ -59,7 +59,9 @@ def write_folder(
     """Write the folder of a pruned tokenizer: every file that holds ids or pieces is made anew.
 
     Args:
-        output: a new folder. tokenizer: the pruned one. old_ids: by new id.
+        output: a new folder.
+        tokenizer: the pruned one.
+        old_ids: int64[entries], by new id.
         before: how many entries the tokenizer had.
         files: what stood beside the tokenizer.json before.
         force: replace a tokenizer that is there.

@@ -50,7 +50,8 @@ class PrunedTokenizer:
         """Write a folder for `AutoTokenizer.from_pretrained`, with `old_ids.npy` beside.
 
         Args:
-            output: a new folder. force: replace a tokenizer that is there.
+            output: a new folder.
+            force: replace a tokenizer that is there.
 
         Raises:
             UserError: the folder cannot be written, or holds something.
@@ -86,13 +87,18 @@ def prune(
     Args:
         tokenizer: a folder, a `tokenizer.json`, or a tokenizer of `transformers` or `tokenizers`
             with a BPE, Unigram or WordPiece model.
-        texts: what it is for, as `train` takes it. column: of tables.
+        texts: what it is for, as `train` takes it.
         vocab_size: entries in the end, added tokens among them.
         by: `tokens` (those that the text gains without a piece) or `frequency`.
         scores: what pieces are worth, by piece as the file has it, in place of `by`.
         keep: pieces that stay, as the file has them.
+        column: of tables, the one that holds the text.
         bad_text: as for `train`.
-        output: a new folder to write. force: replace a tokenizer that is there.
+        output: a new folder to write.
+        force: replace a tokenizer that is there.
+
+    Returns:
+        The tokenizer with its old ids; `save` writes a folder.
 
     Raises:
         UserError: the tokenizer cannot be pruned exactly, or not so far.

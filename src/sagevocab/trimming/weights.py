@@ -56,8 +56,9 @@ def prune_model(
     Args:
         model: folder with a config.json and safetensors files.
         tokenizer: folder that `prune` wrote; its files are copied.
-        output: a new folder. force: replace a tokenizer or model that is there.
+        output: a new folder.
         pad_to_multiple_of: rows of zeros are added until their number is a multiple of this.
+        force: replace a tokenizer or model that is there.
 
     Raises:
         UserError: the model is of a form that is not known, or of another tokenizer.
