@@ -14,7 +14,7 @@ import sentencepiece
 from tokenizers import Tokenizer, models
 from transformers import AutoTokenizer
 
-from pruned_kinds import KINDS, LINES
+from hub_kinds import KINDS, LINES
 from sagevocab.errors import UserError
 from sagevocab.huggingface.sentencepiece import tokenizer_of_model
 from sagevocab.trimming.chunks import Chunks

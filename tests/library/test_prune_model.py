@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 import transformers  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
 
-from pruned_kinds import KINDS, LINES  # noqa: E402
+from hub_kinds import KINDS, LINES  # noqa: E402
 from sagevocab.errors import UserError  # noqa: E402
 from sagevocab.trimming.prune import prune  # noqa: E402
 from sagevocab.trimming.weights import prune_model  # noqa: E402

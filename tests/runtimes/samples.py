@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import sagevocab
-from pruned_kinds import KINDS, LINES
+from hub_kinds import KINDS, LINES
 from sagevocab.huggingface.load import convert
 from sagevocab.settings import WordSettings
 from scripts_text import SENTENCES, lines_in

@@ -1,4 +1,4 @@
-"""Tokenizers of every kind that `prune` takes, trained on a few lines."""
+"""Finished tokenizers of Hugging Face of every kind that `prune` takes, trained on a few lines."""
 
 from __future__ import annotations
 
