@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.files import write_json, write_text
+from sagevocab.files import read_json, write_json, write_text
 from sagevocab.huggingface.detect import kind_of, require_tokenizer, tokenizer_json
 from sagevocab.pieces import NO_MODEL, listed_pieces, read_list, tokens_by_id, write_pieces
 from sagevocab.settings import WordSettings
@@ -63,20 +65,37 @@ def import_external(path: str | Path, folder: str | Path, words: WordSettings, k
 
 
 def _import_hub(path: Path, folder: Path, key: str) -> None:
-    from sagevocab.huggingface.pretrained import hub_parts, parsed, roles_in
+    from sagevocab.huggingface.pretrained import load_hub, parsed
     from sagevocab.huggingface.segmenter import HubSegmenter
 
-    tokenizer, configuration = hub_parts(path, key)
+    tokenizer = load_hub(path, key)
     spec = parsed(tokenizer, key)
     write_pieces(folder / "pieces.txt", HubSegmenter(spec).pieces)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
     described = {
-        **roles_in(configuration, spec, tokens_by_id(tokenizer)),
+        **_roles(path, spec, tokens_by_id(tokenizer)),
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "sagevocab": {"method": "external", "normalization": None, "max_word_chars": None},
     }
     write_json(folder / "tokenizer_config.json", described)
+
+
+def _roles(path: Path, spec: dict[str, Any], tokens: Sequence[str]) -> dict[str, str]:
+    """Return the roles of tokens: as the folder's files say, else by their spelling."""
+    from sagevocab.huggingface.special_tokens import SPELLINGS, roles_of
+
+    given: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        if (path / name).is_file():
+            given.update(read_json(path / name))
+    roles = {role: given[role] for role in SPELLINGS if given.get(role)}
+    if roles:
+        written = {
+            role: one["content"] if isinstance(one, dict) else one for role, one in roles.items()
+        }
+        return {role: token for role, token in written.items() if token in tokens}
+    return roles_of(token["content"] for token in spec["added_tokens"] if token["special"])
 
 
 def _import_model(path: Path, folder: str | Path, words: WordSettings, key: str) -> None:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,6 @@ from tokenizers import Tokenizer
 
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import tokenizer_json
-from sagevocab.huggingface.special_tokens import SPELLINGS, roles_of
 
 
 def load_hub(path: Path, key: str) -> Tokenizer:
@@ -62,37 +58,6 @@ def tokenizer_of(source: Any, key: str) -> Tokenizer:
     return tokenizer
 
 
-def hub_parts(source: Any, key: str) -> tuple[Tokenizer, dict[str, Any]]:
-    """Return a tokenizer and its configuration, of a folder, a `tokenizer.json` or an object.
-
-    Args:
-        source: a path, a `tokenizers.Tokenizer`, or a tokenizer of `transformers`.
-        key: what messages begin with.
-
-    Raises:
-        UserError: it is none of these, or is damaged.
-    """
-    if isinstance(source, Path):
-        return load_hub(source, key), _configuration(source) if source.is_dir() else {}
-    tokenizer = tokenizer_of(source, key)
-    if tokenizer is source:
-        return source, {}
-    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-        source.save_pretrained(folder)
-        return hub_parts(Path(folder), key)
-
-
-def _configuration(folder: Path) -> dict[str, Any]:
-    """Return what a folder says of its tokenizer beside `tokenizer.json`."""
-    found: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        with suppress(OSError, ValueError, TypeError):
-            found.update(json.loads((folder / name).read_text(encoding="utf-8")))
-    with suppress(OSError):
-        found["chat_template"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
-    return found
-
-
 def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
     """Return the parsed `tokenizer.json` of a tokenizer.
 
@@ -106,21 +71,3 @@ def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
             f"{key}: this tokenizer has parts of its own code and cannot be written ({error}); "
             "give one that a tokenizer.json holds whole"
         ) from error
-
-
-def roles_in(
-    configuration: Mapping[str, Any], spec: Mapping[str, Any], order: Sequence[str]
-) -> dict[str, str]:
-    """Return the roles of tokens: as configured, else by the spelling of special tokens."""
-    special = [token["content"] for token in spec["added_tokens"] if token["special"]]
-    given = {role: _content(configuration.get(role)) for role in SPELLINGS}
-    known = set(order)
-    if any(given.values()):
-        return {role: token for role, token in given.items() if token in known}
-    return roles_of(special)
-
-
-def _content(token: Any) -> str | None:
-    """Return the text of a token as configurations write it: as it is, or with its flags."""
-    text = token.get("content") if isinstance(token, Mapping) else token
-    return text if isinstance(text, str) else None

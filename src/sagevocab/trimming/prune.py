@@ -23,7 +23,7 @@ from sagevocab.corpus.lines import Texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
-from sagevocab.huggingface.pretrained import hub_parts, parsed
+from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of
 from sagevocab.trimming.choice import BY, check_by, order_of_pruning
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.folder import files_beside, write_folder
@@ -115,7 +115,10 @@ def prune(
                 f"tokenizer: {source} is not a tokenizer.json or a folder with one; load it with "
                 "AutoTokenizer of transformers and save it"
             )
-    whole, _ = hub_parts(Path(source) if source is not None else tokenizer, "tokenizer")
+    if source is None:
+        whole = tokenizer_of(tokenizer, "tokenizer")
+    else:
+        whole = load_hub(Path(source), "tokenizer")
     spec = parsed(whole, "tokenizer")
     model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
     _check_scores(scores, whole)
