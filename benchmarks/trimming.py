@@ -31,19 +31,42 @@ LINES, HELDOUT = 30_000, 5_000
 BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
-def new_bpe(whole: Tokenizer, lines: list[str], size: int) -> Tokenizer:
-    """Train a BPE of this size with the pre-tokenizer of another tokenizer."""
-    tokenizer = Tokenizer(models.BPE())
+def new_bpes(whole: Tokenizer, lines: list[str], sizes: list[int]) -> list[Tokenizer]:
+    """Train a BPE of each size, with the pre-tokenizer of another tokenizer.
+
+    A smaller one has the first merges of a larger one.
+    """
+    largest = Tokenizer(models.BPE())
     if whole.normalizer:
-        tokenizer.normalizer = whole.normalizer
-    tokenizer.pre_tokenizer = whole.pre_tokenizer
-    added = [token["content"] for token in json.loads(whole.to_str())["added_tokens"]]
+        largest.normalizer = whole.normalizer
+    largest.pre_tokenizer = whole.pre_tokenizer
+    added = [token["content"] for token in parsed(whole, "tokenizer")["added_tokens"]]
     alphabet = [piece for piece in whole.get_vocab() if len(piece) == 1]
     trainer = trainers.BpeTrainer(
-        vocab_size=size, special_tokens=added, initial_alphabet=alphabet, show_progress=False
+        vocab_size=max(sizes), special_tokens=added, initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator(lines, trainer)
-    return tokenizer
+    largest.train_from_iterator(lines, trainer)
+    spec = parsed(largest, "tokenizer")
+
+    def at_size(size: int) -> Tokenizer:
+        merges = spec["model"]["merges"]
+        fewer = merges[: len(merges) - max(0, largest.get_vocab_size() - size)]
+        model = {**spec["model"], "merges": fewer}
+        return Tokenizer.from_str(json.dumps({**spec, "model": model}))
+
+    return list(map(at_size, sizes))
+
+
+def pruned(whole: Tokenizer, order: dict[str, float], sizes: list[int]) -> list[Tokenizer]:
+    """Prune in an order, to each size; the text plays no part in it."""
+    return [sagevocab.prune(whole, ["a"], size, scores=order).tokenizer for size in sizes]
+
+
+def order_by(by: str, whole: Tokenizer, lines: list[str], size: int) -> dict[str, float]:
+    """Return the order in which `prune` prunes: sizes are nested, so one serves all."""
+    gone = sagevocab.prune(whole, lines, size, by=by).pruned
+    order = dict.fromkeys(whole.get_vocab(), float(len(gone)))
+    return order | {piece: float(place) for place, piece in enumerate(gone)}
 
 
 def order_of(preset: str, whole: Tokenizer, lines: list[str]) -> dict[str, float]:
@@ -103,22 +126,12 @@ def main() -> None:
     whole = Tokenizer.from_file(str(arguments.tokenizer))
     before = tokens_of(whole, heldout)
     draw = random.Random(1)
-    worth = {piece: draw.random() for piece in sorted(whole.get_vocab())}
-    orders = {
-        one: order_of(one, whole, lines) for one in filter(None, arguments.presets.split(","))
-    }
-    scored = {**orders, "at random": worth}
-    rows = {
-        **{by: {"by": by} for by in ("tokens", "frequency")},
-        **{name: {"scores": scores} for name, scores in scored.items()},
-    }
-    print(f"| {before / len(heldout):.1f} tokens a line | {' | '.join(f'{n:,}' for n in sizes)} |")
-    print(f"|---|{'---:|' * len(sizes)}")
-    made = {
-        name: [sagevocab.prune(whole, lines, size, **options).tokenizer for size in sizes]
-        for name, options in rows.items()
-    }
-    made["new BPE"] = [new_bpe(whole, lines, size) for size in sizes]
+    orders = {by: order_by(by, whole, lines, min(sizes)) for by in ("tokens", "frequency")}
+    for preset in filter(None, arguments.presets.split(",")):
+        orders[preset] = order_of(preset, whole, lines)
+    orders["at random"] = {piece: draw.random() for piece in sorted(whole.get_vocab())}
+    made = {name: pruned(whole, order, sizes) for name, order in orders.items()}
+    made["new BPE"] = new_bpes(whole, lines, sizes)
     for name, tokenizers in made.items():
         shares = [f"{tokens_of(one, heldout) / before:.3f}" for one in tokenizers]
         print(f"| {name} | {' | '.join(shares)} |")

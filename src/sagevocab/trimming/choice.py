@@ -42,7 +42,9 @@ def order_of_pruning(
     """
     size = max(model.ids.values()) + 1
     first = chunks.occurrences(size)
-    a_round = max(1, len(model.ids) // _ROUND)
+    # Only by `tokens` do costs depend on how words are cut on the way.
+    is_fixed = scores is not None or by == "frequency"
+    a_round = len(model.ids) if is_fixed else max(1, len(model.ids) // _ROUND)
     lengths: dict[str, int] = {}
     while True:
         occurrences = chunks.occurrences(size)
