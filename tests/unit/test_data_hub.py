@@ -320,15 +320,6 @@ def test_a_branch_that_moved_gives_the_new_files(site, tmp_path) -> None:
     assert get(words(), tmp_path)["commit"] == "b" * 40
 
 
-def test_a_list_that_cannot_be_kept_is_used(site, tmp_path) -> None:
-    get(words(), tmp_path)
-    (kept,) = (tmp_path / "cache").glob("*-parquet")
-    kept.unlink()
-    kept.mkdir()  # as little writable as another person's file in a folder like /tmp
-    site.commit = "b" * 40
-    assert get(words(), tmp_path)["commit"] == "b" * 40
-
-
 @pytest.mark.parametrize("is_stuck", [True, False])
 def test_without_the_hub_the_newest_list_that_can_be_read_serves(
     site, tmp_path, offline, is_stuck, monkeypatch
