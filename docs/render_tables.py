@@ -20,6 +20,7 @@ from reproduction.paper.claims_frame import CONTROL, read_claims_frame
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
 from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.table import markdown_table
 from reproduction.paper.two_runs import two_runs_markdown
 
@@ -98,10 +99,15 @@ def _with_verdict(row: pd.Series, places: int) -> str:
     return f"{number(row['value'], f'.{places}f')} {SIGNS[row['verdict']]}"
 
 
+def _cells(page: str) -> list[list[str]]:
+    """Return the cells of each line of a page that is a table, and of the lines below it."""
+    return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in page.splitlines()]
+
+
 def controls() -> list[str]:
     """Return some rows of table_controls."""
     text = (REFERENCE / "intrinsic/tables/table_controls.md").read_text(encoding="utf-8")
-    head, _, *lines = (re.split(r" (?<!\\)\| ", line.strip("| ")) for line in text.splitlines())
+    head, _, *lines = _cells(text)
     shown = [head.index(column) + 1 for column in CONTROL_COLUMNS]
     cells = {(line[0], line[1]): line for line in lines if len(line) > max(shown)}
     rows = [[name, *(cells[name, title][at] for at in shown)] for name, title in CONTROL_ROWS]
@@ -123,22 +129,30 @@ def overlap() -> list[str]:
     return markdown_table(head, rows)
 
 
+def shares() -> list[str]:
+    """Return what vectors, and contexts across words, account for, with intervals over seeds."""
+    text = (REFERENCE / "intrinsic/tables/table_overlap.md").read_text(encoding="utf-8")
+    rows = [[*cells[:2], *cells[-2:]] for cells in _cells(text)]
+    shown = [row for version in VERSIONS for row in rows if row[0] == version]
+    return markdown_table(["", "text", *TAKEN_AWAY.values()], shown)
+
+
 def overlap_sizes() -> list[str]:
-    """Return the same at other sizes and languages, and on a scale from random to seeds."""
+    """Return the two shares at other sizes and in other languages."""
     table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
     runs = table.set_index("control").groupby(["reading", "language"])
     rows = []
     for size, languages in SIZES.items():
         for version, language in product(VERSIONS, languages):
             of_run = runs.get_group((version, f"{language}, {size} pieces"))
-            controls = ["counts", f"{version} without vectors", f"{version}, shuffled words"]
-            means = of_run["mean"][["its own seeds", "pruned at random", *controls]]
-            scale = of_run["accounts_for"][controls]
-            cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, scale)]
+            means = of_run["mean"][["its own seeds", "pruned at random"]]
+            place = of_run["place"]
+            lacking = [f"{version} without vectors", f"{version}, shuffled words"]
+            shares = [place["counts"], *(1 - place[control] for control in lacking)]
+            cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, shares)]
             rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
-    head = ["pieces", "version", "text", "own seeds", "random", "counts", "without vectors"]
-    head += ["shuffled words", "counts, on the scale", "without vectors, on it"]
-    return markdown_table([*head, "shuffled words, on it"], rows)
+    head = ["pieces", "version", "text", "own seeds", "random", "counts, on this way"]
+    return markdown_table([*head, "all vectors", "contexts across words"], rows)
 
 
 def pieces() -> list[str]:
@@ -273,7 +287,7 @@ def _two_runs(runs: dict[str, Path]) -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     table.__name__: table
     for table in (
-        *(readme, controls, overlap, overlap_sizes, pieces, digits, causal, vectors),
+        *(readme, controls, overlap, shares, overlap_sizes, pieces, digits, causal, vectors),
         *(halves, trainers),
     )
 }

@@ -1,4 +1,4 @@
-"""Pieces pruned in common: shares by hand, how much of a choice is accounted for, the rule."""
+"""Pieces pruned in common: shares, places and intervals by hand."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from reproduction.paper.overlap import (
     AMONG_SEEDS,
+    jackknife,
     overlaps,
-    what_chooses,
+    table_of_overlaps,
 )
 
 # SaGe's two seeds share 3 of 4; counting has 3 and 2 of them, one random pruning 1 and 1.
@@ -30,41 +31,50 @@ def test_overlaps_are_shares_of_what_is_pruned() -> None:
     assert list(rows["mean"]) == [3 / 4, (3 / 4 + 2 / 4) / 2, 1 / 4]
     assert (rows.loc["counts", "low"], rows.loc["counts", "high"]) == (2 / 4, 3 / 4)
     # .25 of 1 is random's, .75 is another seed's; .625 is three quarters of the way.
-    assert list(rows["accounts_for"]) == [1, 0.75, 0]
+    assert list(rows["place"]) == [1, 0.75, 0]
 
 
 @pytest.mark.parametrize("drawn", [[], ["at random"]])
-def test_without_a_second_seed_or_random_prunings_nothing_is_accounted_for(drawn) -> None:
+def test_without_a_second_seed_or_random_prunings_there_is_no_place(drawn) -> None:
     alone = overlaps({"English": PRUNED}, {"SaGe": ["sage"]}, CONTROLS, drawn)
-    assert alone["accounts_for"].isna().all()
+    assert alone["place"].isna().all()
     assert math.isnan(alone["mean"][0]) and alone["pairs"][0] == 0
 
 
-SHARES = {"zero": 0.9, "shuffled": 0.9, "counts": 0.9, "extra": 0.3}
+def test_an_interval_is_the_jackknifes_over_seeds() -> None:
+    # Without each of three seeds: 1, 2, 3; e^2 = 2/3 * 2, and t of two degrees of freedom is 4.303.
+    low, high = jackknife(2.0, [1.0, 2.0, 3.0])
+    half = 4.302653 * math.sqrt(4 / 3)
+    assert (low, high) == pytest.approx((2 - half, 2 + half))
+    assert all(map(math.isnan, jackknife(2.0, [1.0, 3.0])))
 
 
-@pytest.mark.parametrize(
-    "changes, expected",
-    [
-        ({}, "mostly counts"),
-        ({"counts": 0.76}, "both"),  # within two points of the threshold
-        ({"zero": 0.5}, "both"),
-        ({"extra": 0.9, "counts": 0.1}, "mostly counts"),
-        ({"zero": 0.2, "shuffled": 0.2}, "mostly contexts"),
-        ({"zero": 0.2, "shuffled": 0.24}, "both"),
-        ({"shuffled": 1.0}, "contexts do not choose"),
-        ({"counts": None}, "mostly counts if another counts"),
-        ({"zero": None}, None),
-    ],
-)
-def test_the_rule(changes, expected):
-    shares = {**SHARES, **changes}
-    rows = {
-        name: {"mean": np.nan if share is None else share, "accounts_for": share, "low": 0}
-        for name, share in shares.items()
+def test_a_seed_of_the_reading_and_that_of_its_control_are_left_out_together() -> None:
+    pruned = {
+        **{f"sage{n}": frozenset("abcdef") - {"abc"[n]} | {f"s{n}"} for n in range(3)},
+        **{f"zero{n}": frozenset("abcdxy") - {"abc"[n]} | {f"z{n}"} for n in range(3)},
+        "random": frozenset("auvwxy"),
     }
-    rows[AMONG_SEEDS] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
-    if expected == "mostly counts if another counts":
-        rows["extra"] |= {"mean": 0.9, "accounts_for": 0.9}
-        expected = "mostly counts"
-    assert what_chooses(rows, "zero", "shuffled", ["counts", "extra"]) == expected
+    seeds, zero = [f"sage{n}" for n in range(3)], [f"zero{n}" for n in range(3)]
+    rows = overlaps({"English": pruned}, {"SaGe": seeds}, {"zero": zero, "r": ["random"]}, ["r"])
+    row = rows.set_index("control").loc["zero"]
+
+    def place(without: int | None) -> float:
+        left = [n for n in range(3) if n != without]
+        share = lambda one, other: len(pruned[one] & pruned[other]) / 6  # noqa: E731
+        own = np.mean([share(f"sage{m}", f"sage{n}") for m in left for n in left if m < n])
+        of = np.mean([share(f"sage{m}", f"zero{n}") for m in left for n in left])
+        floor = np.mean([share(f"sage{m}", "random") for m in left])
+        return (of - floor) / (own - floor)
+
+    assert row["place"] == pytest.approx(place(None))
+    expected = jackknife(place(None), [place(n) for n in range(3)])
+    assert (row["place_low"], row["place_high"]) == pytest.approx(expected)
+    assert rows.set_index("control").loc[AMONG_SEEDS, "place"] == 1
+
+
+def test_the_table_shows_what_is_lost_without_vectors() -> None:
+    rows = overlaps({"English": PRUNED}, READINGS, CONTROLS, ["at random"])
+    table = table_of_overlaps(rows, {"SaGe": {"zero": "counts"}}, notes=[])
+    [[[*_, vectors, across]]] = table.blocks
+    assert (vectors, across) == ("25.0 %", "–")

@@ -26,6 +26,7 @@ from reproduction.artefacts.shared import (
     without_contexts,
 )
 from reproduction.paper.notes import budget_note, pretraining_note
+from reproduction.readings import reading_settings
 
 PAPER = Read(paper_values, whole="paper.inputs.read_paper_values")
 
@@ -165,6 +166,18 @@ def _seeds_of(run: Run, names: Sequence[str]) -> dict[str, list[str]]:
 # --- settings
 
 
+def _taken_away(run: Run) -> dict[str, dict[str, str]]:
+    """Return, by label of a reading, the labels of the controls that lack contexts, by what."""
+    labels = labels_of(run, [*run.sage_readings, *run.unseeded_controls])
+    return {
+        labels[sage]: {
+            reading_settings(run.tokenizer(name).reading)["contexts"]: labels[name]
+            for name in without_contexts(run, sage)
+        }
+        for sage in run.sage_readings
+    }
+
+
 def _hyperparameters(
     stage: str, title: str, target: str, caption: str, settings: Of, **more: Any
 ) -> None:
@@ -212,10 +225,12 @@ declare(
     "paper",
     "overlap.table_overlap",
     """Contexts or counts: the share of the pieces pruned by SaGe that controls prune, too, which
-    start from the same vocabulary and do not look at contexts; beside it, the share that two of
-    SaGe's own seeds have in common. Means over all pairs of seeds, with the lowest and the highest.
-    The csv file also has how much of SaGe's choice a control accounts for. The paper has no such
-    table.
+    start from the same vocabulary and do not look at contexts; beside it, the share that two seeds
+    of SaGe have in common. Means over all pairs of seeds, with the lowest and the highest. The last
+    two columns are the shares of the choice that all vectors, and contexts across words, account
+    for: what SaGe without them lacks on the way from random pruning to another seed of SaGe, with
+    95 % intervals over seeds. The csv file has every control's place on this way. The paper has no
+    such table.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
     legend=_readings,
@@ -223,6 +238,7 @@ declare(
         "readings": lambda run: _seeds_of(run, run.sage_readings),
         "controls": lambda run: _seeds_of(run, run.unseeded_controls),
         "drawn": lambda run: run.labels(run.pruned_from_bpe("random")),
+        "taken_away": _taken_away,
     },
     reads={"pruned": Read(_pruned, each="paper.overlap.read_pruned")},
 )

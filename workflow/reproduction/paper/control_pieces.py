@@ -35,6 +35,10 @@ CONTROLS = {
     "sage_released_shuffled": "SaGe 1.0, shuffled words",
 }
 LABELS = SAGE | CONTROLS
+_TAKEN_AWAY = {
+    label: {kind: LABELS[f"{name}_{kind}"] for kind in ("zero", "shuffled")}
+    for name, label in SAGE.items()
+}
 # Of each version, the control that counts and the one without vectors.
 _COMPARED = {
     "sage": ("extra_tokens", "sage_zero"),
@@ -63,7 +67,7 @@ def table_overlap_sizes(paths: Iterable[Path]) -> Table:
     paths: files of prunings, each in a folder that is named by its number of pieces.
     """
     shares = [_overlaps(path) for path in paths]
-    return table_of_overlaps(pd.concat(shares, ignore_index=True), notes=[])
+    return table_of_overlaps(pd.concat(shares, ignore_index=True), _TAKEN_AWAY, notes=[])
 
 
 def _overlaps(path: Path) -> pd.DataFrame:

@@ -26,7 +26,7 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.formats import number, page_environment
-from reproduction.paper.overlap import what_chooses
+from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.statements import read_claims
 from reproduction.paper.table import read_csv
 from reproduction.paper.tables import flat_settings
@@ -183,14 +183,17 @@ class Evidence:
         labels = self.run["labels"]
         return statements, {_plain(labels.get(name, name)): of for name, of in met.items()}
 
-    def chosen_by(self, name: str, language: str) -> str | _Missing:
-        """Return whether contexts choose a reading's pieces, where the rule can be applied."""
+    def shares(self, name: str, language: str) -> dict[str, str]:
+        """Return what vectors and contexts across words account for in what a reading prunes.
+
+        It is `overlap.TAKEN_AWAY` -> the share; none where the run lacks the control.
+        """
         labels = self.run["labels"]
         rows = self.rows("table_overlap", reading=labels[name], language=language)
-        found = {row["control"]: row for row in rows}
-        controls = [labels.get(f"{name}_{contexts}", "") for contexts in ("zero", "shuffled")]
-        counting = [labels.get(control, "") for control in ("counts", "extra_tokens")]
-        return what_chooses(found, *controls, counting) or _Missing()
+        places = {row["control"]: row["place"] for row in rows}
+        found = {kind: places.get(labels.get(f"{name}_{kind}")) for kind in TAKEN_AWAY}
+        shares = {TAKEN_AWAY[kind]: 1 - p for kind, p in found.items() if p is not None}
+        return {title: f"{share:.0%}".replace("%", " %") for title, share in shares.items()}
 
     def named(self, records: Sequence[Row]) -> str:
         """Return the main statements among some records, with languages, and how many others."""
@@ -221,10 +224,9 @@ def render(
 ) -> str:
     """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
     environment = findings_environment(template)
-    lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied", "chosen_by")
+    lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied", "shares")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
     environment.filters["named"] = evidence.named
-    environment.filters["chosen_by"] = lambda language, name: evidence.chosen_by(name, language)
     text = environment.get_template(Path(template).name).render(
         run=evidence.run,
         sage=evidence.sage,

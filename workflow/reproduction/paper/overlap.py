@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from scipy import stats
 
 from reproduction.paper.formats import NOTHING, Files
 from reproduction.paper.style import (
@@ -22,7 +24,7 @@ from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
 AMONG_SEEDS = "its own seeds"
-ENOUGH, LITTLE, MARGIN = 0.75, 0.25, 0.02  # of the rule of `what_chooses`
+_SEEDS_OF_INTERVAL = 3
 # Language -> tokenizer -> the pieces that it pruned.
 Pruned = Mapping[str, Mapping[str, frozenset[str]]]
 
@@ -44,84 +46,153 @@ def overlaps(
 ) -> pd.DataFrame:
     """Return the shares of pruned pieces in common, a row for each language, reading and control.
 
-    readings, controls: label -> the tokenizers of its seeds. drawn: labels of the controls that
-    prune at random.
+    Args:
+        pruned: the pieces that each tokenizer pruned.
+        readings: label -> the tokenizers of its seeds.
+        controls: the same of controls.
+        drawn: labels of the controls that prune at random.
 
-    Columns: language, reading, control (`AMONG_SEEDS`: the reading's seeds with one another), mean,
-    low and high over the pairs of seeds, pairs, and accounts_for: the mean as a share of the way
-    from the random prunings' to that of the reading's seeds; NaN where there is none or no such
-    way.
+    Returns:
+        Columns: language, reading, control (`AMONG_SEEDS`: the reading's seeds with one another),
+        mean, low and high over the pairs of seeds, pairs, and place, place_low and place_high: the
+        mean on a scale from the random prunings (0) to the reading's seeds (1), with its 95 %
+        interval over seeds (`jackknife`). Without two seeds and random prunings no place is known.
     """
-    rows = [
-        {"language": language, "reading": reading, "control": control, **_common(pieces, pairs)}
-        for language, pieces in pruned.items()
-        for reading, seeds in readings.items()
-        for control, pairs in {
-            AMONG_SEEDS: list(itertools.combinations(seeds, 2)),
-            **{name: list(itertools.product(seeds, of)) for name, of in controls.items()},
-        }.items()
-    ]
-    frame = pd.DataFrame(rows)
-    highest, floor = (
-        frame["mean"]
-        .where(frame["control"].isin(names))
-        .groupby([frame["language"], frame["reading"]])
-        .transform("mean")
-        for names in ([AMONG_SEEDS], [*drawn])
-    )
-    way = (highest - floor).where(highest > floor)
-    return frame.assign(accounts_for=(frame["mean"] - floor) / way)
+    random = [name for label in drawn for name in controls[label]]
+    rows = []
+    for language, pieces in pruned.items():
+        common = {
+            (one, other): len(pieces[one] & pieces[other]) / max(1, len(pieces[one]))
+            for seeds in readings.values()
+            for one, other in itertools.product(seeds, pieces)
+        }
+        for reading, seeds in readings.items():
+            for control, of in {AMONG_SEEDS: seeds, **controls}.items():
+                found = _Overlap(common, seeds, of, random)
+                row = {"language": language, "reading": reading, "control": control}
+                rows.append({**row, **found.shares(), **found.places()})
+    return pd.DataFrame(rows)
 
 
-def _common(
-    pieces: Mapping[str, frozenset[str]], pairs: Sequence[tuple[str, str]]
-) -> dict[str, float | int]:
-    """Return mean, lowest and highest share in common over pairs of tokenizers, and the pairs."""
-    shares = [
-        len(pieces[one] & pieces[other]) / max(1, len(pieces[one])) for one, other in pairs
-    ] or [np.nan]
-    return {"mean": np.mean(shares), "low": min(shares), "high": max(shares), "pairs": len(pairs)}
+@dataclass(frozen=True)
+class _Overlap:
+    """What the seeds of a reading and those of a control prune in common.
 
-
-def what_chooses(
-    rows: Mapping[str, Mapping[str, Any]], zero: str, shuffled: str, counting: Sequence[str]
-) -> str | None:
-    """Return whether a reading's pieces are chosen by contexts: the rule of statistics.md.
-
-    rows: control -> its row of `overlaps`, of one reading and language. zero, shuffled: the
-    controls without vectors and on shuffled words; counting: those that count. None where the rule
-    cannot be applied: a control or the overlap of two seeds is missing.
+    common: of two tokenizers, the share of what the first prunes. random: those drawn at random.
     """
-    known = {name: row for name, row in rows.items() if not pd.isna(row["mean"])}
-    counted = [name for name in counting if name in known]
-    if not {AMONG_SEEDS, zero, shuffled} <= set(known) or not counted:
-        return None
-    if any(known[name]["mean"] >= known[AMONG_SEEDS]["low"] for name in (zero, shuffled, *counted)):
-        return "contexts do not choose"
-    share = {name: row["accounts_for"] for name, row in known.items()}
-    if min(share[zero], max(share[name] for name in counted)) > ENOUGH + MARGIN:
-        return "mostly counts"
-    if max(share[zero], share[shuffled]) < LITTLE - MARGIN:
-        return "mostly contexts"
-    return "both"
+
+    common: Mapping[tuple[str, str], float]
+    seeds: Sequence[str]
+    control: Sequence[str]
+    random: Sequence[str]
+
+    def shares(self) -> dict[str, float | int]:
+        """Return mean, lowest and highest share in common over pairs of tokenizers, and pairs."""
+        shares = _shares(self.common, self.seeds, self.control)
+        of = shares or [np.nan]
+        return {"mean": np.mean(of), "low": min(of), "high": max(of), "pairs": len(shares)}
+
+    def places(self) -> dict[str, float]:
+        """Return the place of the control, and its interval."""
+        low, high = jackknife(self.place(), [self.without(n).place() for n in self._numbers])
+        return {"place": self.place(), "place_low": low, "place_high": high}
+
+    def place(self) -> float:
+        """Return the place between random prunings (0) and the reading's seeds (1)."""
+        own, of, floor = (
+            np.mean(_shares(self.common, self.seeds, other) or np.nan)
+            for other in (self.seeds, self.control, self.random)
+        )
+        return (of - floor) / (own - floor) if own > floor else np.nan
+
+    def without(self, number: int) -> _Overlap:
+        """Return it without one seed of the reading, and of the control if it has as many."""
+        seeds = _without(self.seeds, number)
+        paired = len(self.control) == len(self.seeds)
+        return replace(
+            self, seeds=seeds, control=_without(self.control, number) if paired else self.control
+        )
+
+    @property
+    def _numbers(self) -> range:
+        # The place of a reading's seeds is 1, whatever they share.
+        return range(0 if self.control is self.seeds else len(self.seeds))
 
 
-def table_overlap(pruned: Pruned, *, notes: Sequence[str], **compared: Any) -> Table:
+def _shares(
+    common: Mapping[tuple[str, str], float], seeds: Sequence[str], others: Sequence[str]
+) -> list[float]:
+    pairs = itertools.product(seeds, others)
+    if others is seeds:
+        pairs = itertools.combinations(seeds, 2)
+    return [common[pair] for pair in pairs]
+
+
+def _without(names: Sequence[str], number: int) -> list[str]:
+    return [name for at, name in enumerate(names) if at != number]
+
+
+def jackknife(value: float, without: Sequence[float]) -> tuple[float, float]:
+    """Return the 95 % interval of a statistic of n seeds.
+
+    Args:
+        value: the statistic of all seeds.
+        without: the same without each seed in turn; fewer than three give no interval.
+
+    Returns:
+        value -+ t e, with the jackknife's standard error e and Student's t of n - 1 degrees of
+        freedom; NaN without an interval.
+    """
+    n = len(without)
+    if n < _SEEDS_OF_INTERVAL:
+        return np.nan, np.nan
+    error = np.sqrt((n - 1) / n * np.sum((np.array(without) - np.mean(without)) ** 2))
+    half = stats.t.ppf(0.975, n - 1) * error
+    return value - half, value + half
+
+
+# Titles of the two shares of table_overlap, by what a control of the reading lacks.
+TAKEN_AWAY = {"zero": "all vectors", "shuffled": "contexts across words"}
+# Label of a reading -> what is taken away -> label of the control that lacks it.
+TakenAway = Mapping[str, Mapping[str, str]]
+
+
+def table_overlap(
+    pruned: Pruned, *, taken_away: TakenAway, notes: Sequence[str], **compared: Any
+) -> Table:
     """Return what SaGe and controls prune in common; compared: arguments of `overlaps`."""
-    return table_of_overlaps(overlaps(pruned, **compared), notes=notes)
+    return table_of_overlaps(overlaps(pruned, **compared), taken_away, notes=notes)
 
 
-def table_of_overlaps(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
-    """Return the table of `overlaps`: a row for each reading and language, a column a control."""
+def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway, *, notes: Sequence[str]) -> Table:
+    """Return the table of `overlaps`: a row for each reading and language, a column a control.
+
+    The last two columns are the shares of a choice that vectors, and contexts across words,
+    account for: 1 minus the place of the control that lacks them.
+    """
     names = list(dict.fromkeys(rows["control"]))
     shown = (
         rows.assign(cell=rows.apply(_cell, axis=1))
         .pivot(index=["reading", "language"], columns="control", values="cell")
         .fillna(NOTHING)
     )
-    order = itertools.product(rows["reading"].unique(), rows["language"].unique())
-    cells = [[*key, *shown.loc[key, names]] for key in order]
-    return Table(["", "text", *names], [cells], rows, note=notes)
+    places = rows.set_index(["reading", "language", "control"])
+    cells = []
+    for reading, language in itertools.product(rows["reading"].unique(), rows["language"].unique()):
+        lacking = (taken_away.get(reading, {}).get(kind) for kind in TAKEN_AWAY)
+        keys = [(reading, language, control) for control in lacking]
+        shares = [_share(places.loc[key]) if key in places.index else NOTHING for key in keys]
+        cells.append([reading, language, *shown.loc[(reading, language), names], *shares])
+    return Table(["", "text", *names, *TAKEN_AWAY.values()], [cells], rows, note=notes)
+
+
+def _share(control: Mapping[str, Any]) -> str:
+    """Return 1 minus the place of a control, with its interval."""
+    if pd.isna(control["place"]):
+        return NOTHING
+    ends = 1 - control["place_high"], 1 - control["place_low"]
+    spread = "" if pd.isna(ends[0]) else f" [{ends[0]:.1%}, {ends[1]:.1%}]"
+    return f"{1 - control['place']:.1%}{spread}".replace("%", " %")
 
 
 def _cell(row: Mapping[str, Any]) -> str:

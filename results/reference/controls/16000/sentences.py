@@ -17,7 +17,10 @@ COMMITS = {  # and a pattern of the names of files
     "de": ("77abca2c", r".*\.md"),
     "ru": ("45096804", r".*\.txt"),
     "vi": ("a20d9b7f", r".*\.txt\.seg"),  # a sentence a line; compounds are joined by `_`
-    "hi": ("d26bd0bd", r"Corpus/(?!अहिंसा---विश्वकोश).*"),  # a sentence a line, without marks; no encyclopedia
+    "hi": (
+        "d26bd0bd",
+        r"Corpus/(?!अहिंसा---विश्वकोश).*",
+    ),  # without marks
 }
 BY_LINES = {"vi": 4, "hi": 4}  # words of a sentence, at least
 NO_TEXT = ("#", "|", ":", "<", "-", "Ausfertigungsdatum", "Fundstelle")
