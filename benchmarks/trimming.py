@@ -132,6 +132,8 @@ def main() -> None:
     orders["at random"] = {piece: draw.random() for piece in sorted(whole.get_vocab())}
     made = {name: pruned(whole, order, sizes) for name, order in orders.items()}
     made["new BPE"] = new_bpes(whole, lines, sizes)
+    print(f"| {before / len(heldout):.1f} tokens a line | {' | '.join(f'{n:,}' for n in sizes)} |")
+    print(f"|---|{'---:|' * len(sizes)}")
     for name, tokenizers in made.items():
         shares = [f"{tokens_of(one, heldout) / before:.3f}" for one in tokenizers]
         print(f"| {name} | {' | '.join(shares)} |")
