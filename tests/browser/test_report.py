@@ -187,16 +187,6 @@ def test_text_stands_out_from_its_ground(page, scheme, shown):
 # --- the playground by mouse
 
 
-def test_the_papers_sentences_are_at_hand(opened, folders):
-    assert typed(opened).startswith("His son Rajashri Sudhakar has penned dialogues")
-    assert segmented(opened) == expected(folders["en"], typed(opened))
-    assert any(marked for _, marked, _ in segmented(opened)["sage"])
-    click(opened, "#play-sentences button:nth-child(3)")
-    wait_for(opened, SETTLED)
-    assert typed(opened) == "The Stooges work for Miracle Detective Agency,"
-    assert segmented(opened) == expected(folders["en"], typed(opened))
-
-
 def test_text_is_segmented_counted_and_marked_as_the_library_says(opened, folders):
     write(opened, TEXT)
     pieces = expected(folders["en"], TEXT)
@@ -207,29 +197,6 @@ def test_text_is_segmented_counted_and_marked_as_the_library_says(opened, folder
     tokens, unknown = len(pieces["sage"]), sum(each[2] for each in pieces["sage"])
     assert numbers == [str(tokens), "7", f"{tokens / 7:.2f}", str(unknown)]
     assert f"SaGe (printed) {tokens}" in text_of(opened, "segmented")
-
-
-def test_tokenizers_can_be_left_out_and_the_next_is_compared_with(opened, folders):
-    click(opened, "#play input[value=bpe]")
-    wait_for(opened, "!document.querySelector('.box[data-tokenizer=bpe]')")
-    left = {name: folder for name, folder in folders["en"].items() if name != "bpe"}
-    assert segmented(opened) == expected(left, typed(opened))
-    assert text_of(opened, "compared") == "BPE (merges)"
-    for name in left:
-        click(opened, f"#play input[value={name}]")
-    wait_for(opened, "!document.querySelector('.box')")
-    assert text_of(opened, "segmented") == "Choose a tokenizer."
-
-
-def test_another_language_has_its_own_vocabularies(opened, folders):
-    click(opened, "#play input[value=tr]")
-    wait_for(opened, "document.querySelector('.pieces').lang === 'tr'")
-    assert typed(opened).startswith("Evlerimizdeki")
-    assert segmented(opened) == expected(folders["tr"], typed(opened))
-    write(opened, TEXT)
-    click(opened, "#play input[value=en]")
-    wait_for(opened, "document.querySelector('.pieces').lang === 'en'")
-    assert segmented(opened) == expected(folders["en"], TEXT)
 
 
 def test_a_long_text_is_cut_short_with_a_word(opened):

@@ -11,19 +11,8 @@ from reproduction.data import dump
 from reproduction.data.corpus import choose_lines, clean_line, first_occurrences, split_sentences
 from reproduction.data.datasets import tags_to_iob2
 from reproduction.data.dump import plain_text
-from sagevocab.corpus.text import read_lines, write_lines
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=40)
-
-
-@given(st.lists(TEXT.filter(lambda line: not line.endswith("\r")), max_size=30))
-@settings(max_examples=60)
-def test_what_is_written_is_read(tmp_path_factory, lines) -> None:
-    path = tmp_path_factory.mktemp("lines") / "a.txt.zst"
-    if lines:
-        lines[0] = lines[0].removeprefix("\ufeff")
-    assert write_lines(path, lines) == len(lines)
-    assert list(read_lines(path)) == lines
 
 
 @given(TEXT)

@@ -5,37 +5,27 @@ A longer search than that of every test run: FUZZ_EXAMPLES=20000 pytest tests/pr
 
 from __future__ import annotations
 
-import bz2
 import copy
-import gzip
 import json
-import lzma
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reproduction.config import load_run
-from reproduction.data.download import RefusedError
-from reproduction.data.dump import read_articles
-from reproduction.data.extract import ExtractionSettings, parse_articles
-from reproduction.data.streams import read_index, stream_articles
 from reproduction.external import check_external, import_external
 from reproduction.retrievals import retrieved_files, sources_table
-from sagevocab.corpus.words import Normalizer, WordCorpus
+from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
 from sagevocab.huggingface.export import export_greedy, export_merges, export_unigram
 from sagevocab.huggingface.load import load
 from sagevocab.huggingface.segmenter import load_segmenter
-from sagevocab.huggingface.sentencepiece import write_model
-from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
 from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces
 from sagevocab.settings import WordSettings
@@ -69,64 +59,6 @@ def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
             st.sampled_from((b"", bytes(data[place:end]) * 2)) | st.binary(max_size=8)
         )
     return bytes(data)
-
-
-# --- dumps
-
-PARTS = [
-    "[[",
-    "]]",
-    "{{",
-    "}}",
-    "|",
-    "'''",
-    "==",
-    "{|",
-    "|}",
-    "&lt;ref>",
-    "&lt;math>",
-    "&amp;nbsp;",
-]
-WIKITEXT = st.lists(st.sampled_from([*PARTS, "word ", "A whole sentence. ", "\n\n", "&#x1F600;"]))
-PAGE = st.builds(
-    "<page><title>{}</title><ns>{}</ns><revision><text>{}</text></revision></page>".format,
-    st.sampled_from(["A", "Talk:A", ""]),
-    st.sampled_from(["0", "1", "", "x"]),
-    WIKITEXT.map("".join),
-)
-DUMP = st.lists(PAGE, max_size=4).map(
-    lambda pages: f"<mediawiki>{''.join(pages)}</mediawiki>".encode()
-)
-COMPRESSIONS: list[Callable[[bytes], bytes]] = [
-    *(bytes, bz2.compress, gzip.compress, lzma.compress, zstandard.compress)
-]
-PACKED = st.builds(lambda pack, dump: pack(dump), st.sampled_from(COMPRESSIONS), damaged(DUMP))
-
-
-@fuzzed
-@given(data=damaged(PACKED))
-def test_a_dump(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "dump").write_bytes(data)
-    with one_line_at_most():
-        articles = list(read_articles(tmp_path / "dump"))
-        found = parse_articles(articles, ExtractionSettings(language="en"))
-        assert all("\n" not in line and line.strip() for line in found.sentences)
-
-
-@fuzzed
-@given(data=damaged(DUMP.map(bz2.compress)))
-def test_a_stream_of_a_dump(data: bytes) -> None:
-    with one_line_at_most():
-        list(stream_articles(b"<mediawiki>", data, "stream"))
-
-
-@fuzzed
-@given(data=damaged(st.just(b"600:1:A\n600:2:B\n900:3:C\n")))
-def test_the_index_of_a_dump(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "index").write_bytes(data)
-    with suppress(RefusedError):
-        spans = read_index(tmp_path / "index")
-        assert all(start < end for start, end in spans)
 
 
 # --- the configuration
@@ -184,15 +116,11 @@ MERGES = [("▁", "a"), ("a", "b"), ("▁a", "b")]
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A small tokenizer of every kind, and sentencepiece's models."""
+    """A small tokenizer of every kind."""
     root = tmp_path_factory.mktemp("vocabularies")
     export_greedy(root / "greedy", OWN, WORDS, CARD)
     export_merges(root / "merges", OWN, MERGES, WORDS, CARD)
     export_unigram(root / "unigram", OWN, [-float(n) for n in range(len(OWN))], WORDS, CARD)
-    corpus = WordCorpus.from_lines(["ab a b ba bab aab"] * 9, Normalizer())
-    settings = TrainingSettings(character_coverage=1.0, ascii=False)
-    write_model(root / "bpe.model", train_bpe(corpus, 6, settings, "size"))
-    write_model(root / "unigram.model", train_unigram(corpus, 6, settings, "size"))
     return {path.name: path for path in root.iterdir()}
 
 
@@ -249,15 +177,3 @@ def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data
         import_external(tmp_path, tmp_path / "out", WORDS, "key")
     with one_line_at_most():
         list(load(tmp_path).encode_lines(["the words", "", "☃"]))
-
-
-@pytest.mark.parametrize("name", ["bpe.model", "unigram.model"])
-@fuzzed
-@given(data=st.data())
-def test_a_changed_model(folders, tmp_path: Path, name: str, data) -> None:
-    whole = st.just(folders[name].read_bytes())
-    (tmp_path / "x.model").write_bytes(data.draw(damaged(whole)))
-    with one_line_at_most():
-        check_external(tmp_path / "x.model", "key")
-        import_external(tmp_path / "x.model", tmp_path / "out", WORDS, "key")
-        list(load(tmp_path / "out").encode_lines(["the words", "", "☃"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -39,17 +38,6 @@ def test_rank_and_ratio(counted, monkeypatch):
     monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
     ratio = counts.neighbour_ratio(neighbours, 2)
     assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
-
-
-def test_empty_corpus_counts_nothing():
-    corpus = WordCorpus.from_lines([], Normalizer("identity"))
-    segmented = counting.SegmentedCorpus(corpus, GreedySegmenter(PIECES))
-    counted = counting.count_corpus(segmented)
-    assert counted.frequencies.sum() == counted.fertility.sum() == 0
-    assert counts.count_neighbours(segmented, [5]).sum() == 0
-    tables = counts.tables_of(counted)
-    assert tables["fertility"].empty
-    assert tables["lines"].empty
 
 
 def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
@@ -96,14 +84,3 @@ def test_neighbours_equal_the_oracle_with_any_threads_and_memory(lines, longer, 
     found = counts.count_neighbours(corpus, windows, threads=threads, budget=budget)
     size = len(segmenter.pieces)
     assert found.tolist() == [neighbour_oracle(spelled, window, size) for window in windows]
-
-
-# --- totals by line
-
-
-def test_no_line_has_no_totals():
-    corpus = WordCorpus.from_lines([], Normalizer("nmt_nfkc"))
-    empty = counts.LineTotals(corpus, GreedySegmenter(PIECES))
-    assert empty.tokens.shape == (0,)
-    assert empty.histogram(3).shape == (0, 3)
-    assert empty.occurrences(["s"]).dtype == np.int64

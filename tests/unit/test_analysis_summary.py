@@ -72,16 +72,3 @@ def test_the_sample_is_drawn_without_replacement_and_by_its_seed():
     drawn = [sample_efficiency(counts, 10, seed)["words"] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0].bit_count() == 10  # ten different powers of two
-
-
-def test_empty_corpus_has_a_summary_without_numbers_out_of_nothing():
-    corpus = WordCorpus.from_lines([], Normalizer("identity"))
-    summary = summarise(
-        corpus,
-        count_corpus(SegmentedCorpus(corpus, GreedySegmenter(PIECES))),
-        efficiency_lines=5,
-        seed=1,
-    )
-    assert (summary["lines"], summary["words"], summary["tokens"]) == (0, 0, 0)
-    assert summary["vocabulary_use"] == 0.0
-    assert summary["efficiency"] == {"lines": 0, "words": 0, "tokens": 0}

@@ -76,15 +76,6 @@ def test_one_value_has_one_form(paper: dict) -> None:
     assert repr(check_config(paper).model_dump()) == repr(usual.model_dump())
 
 
-def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: dict) -> None:
-    update_config(paper, {"tokenizers": ["sage_unigram"], "lm": {"enabled": False}})
-    del paper["tokenizer_settings"]["unigram"]
-    check_config(paper)
-    paper["tokenizers"].append("unigram_greedy")
-    with pytest.raises(UserError, match=r"^tokenizer_settings\.unigram: must be of"):
-        check_config(paper)
-
-
 def test_a_validation_split_is_given_or_held_out(paper: dict) -> None:
     stanza = paper["task_settings"]["cola"]
     del stanza["source"]["validation"]

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
-from zipfile import ZipFile
 
 import pytest
 
@@ -38,22 +34,3 @@ def test_stages_declare_what_their_code_imports_and_nothing_else() -> None:
         for stage, code in stages.sources().items()
     }
     assert imported == {stage: set(text.split()) for stage, text in ENVIRONMENTS.STAGES.items()}
-
-
-def test_the_wheel_has_the_whole_library_and_nothing_else(tmp_path: Path) -> None:
-    source, library = tmp_path / "source", Path("src/sagevocab")
-    unwritten = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(stages.ROOT / library, source / library, ignore=unwritten)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(stages.ROOT / name, source)
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "--wheel-dir", tmp_path, source], check=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    files = {name for name in ZipFile(wheel).namelist() if not name.split("/")[0].endswith("info")}
-    below = source / library.parent
-    built = {
-        path.relative_to(below).as_posix()
-        for path in below.glob("sagevocab/**/*")
-        if path.is_file()
-    }
-    assert files == built

@@ -5,37 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from lm_samples import make_shards, make_vocabulary, sentences
+from lm_samples import make_shards, make_vocabulary
 from reproduction.lm.tokenizer import load_encoder
-from sagevocab.corpus.words import Normalizer
 from sagevocab.errors import UserError
-from sagevocab.huggingface.segmenter import load_segmenter
-from vocabulary_samples import encode
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shards")
-    make_shards(folder)
-    return folder
-
-
-def test_rows_hold_every_token_of_the_corpus_in_order(folder):
-    segmenter = load_segmenter(folder / "vocabulary")
-    normalizer = Normalizer()
-    stream = [
-        token for line in sentences(120) for token in encode(line, segmenter, normalizer, 256)
-    ]
-    rows = np.load(folder / "shards" / "train.npy", mmap_mode="r")
-
-    assert rows.dtype == np.uint16
-    assert rows.shape == (-(-len(stream) // 14), 16)
-    assert (rows[:, 0] == 2).all()
-    last = [token for token in rows[-1].tolist() if token != 0]
-    assert [*rows[:-1, 1:-1].flatten().tolist(), *last[1:-1]] == stream
-    assert (rows[:-1, -1] == 3).all()
-    assert last[-1] == 3
-    assert rows[-1].tolist() == last + [0] * (16 - len(last))
 
 
 def test_index_counts_lines_characters_and_unknown_tokens(tmp_path):

@@ -41,16 +41,6 @@ def words_frame(*sentences: list[str], tags: list[list[str]] | None = None) -> p
     return pd.DataFrame({"tokens": list(sentences), "tags": tags})
 
 
-def test_a_text_stands_between_special_tokens(tokenizer):
-    rows = pd.DataFrame({"text": ["a dog", ""]})
-    examples = encode_texts(rows, [1, 0], tokenizer, 16)
-    assert pieces_of(of(examples, "input_ids")[0]) == ["[CLS]", "▁a", "▁dog", "[SEP]"]
-    assert pieces_of(of(examples, "input_ids")[1]) == ["[CLS]", "[SEP]"]
-    assert of(examples, "token_type_ids")[0] == [0, 0, 0, 0]
-    assert of(examples, "labels") == [1, 0]
-    assert examples.truncated == 0
-
-
 def test_the_second_text_is_a_segment_of_its_own(tokenizer):
     rows = pd.DataFrame({"text": ["a dog"], "text_pair": ["the cat a"]})
     examples = encode_texts(rows, [0], tokenizer, 16)

@@ -188,25 +188,6 @@ def test_all_processes_follow_the_clock_of_the_first(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("has_bf16", "capability", "precision"),
-    [
-        (True, (9, 0), "bf16"),
-        (False, (7, 0), "fp16"),
-        (False, (6, 1), "fp32"),
-    ],
-)
-def test_a_card_trains_in_what_it_computes_fast(has_bf16, capability, precision, monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
-    assert module._fastest_precision(gpus=1) == precision
-
-
-def test_the_cpu_has_no_fp16(tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.pretrain\.precision .*fp16"):
-        training_arguments(tmp_path, "fp16", 0, 1)
-
-
-@pytest.mark.parametrize(
     "error",
     [
         torch.OutOfMemoryError("CUDA out of memory"),

@@ -69,12 +69,6 @@ def test_a_job_is_one_line_with_what_is_left_by_the_costs(said) -> None:
     ]
 
 
-def test_errors_and_all_else_are_shown_as_they_are(said) -> None:
-    failed = record("job_error", "Error in rule fast", rule_name="fast", log=["no.log"])
-    assert said(failed) == ["Error in rule fast"]
-    assert said(record(None, "Nothing to be done")) == ["Nothing to be done"]
-
-
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_users_mistake_is_the_line_of_the_job(elsewhere: bool, tmp_path) -> None:
     line = "error: fast: a.txt:2: is not UTF-8; convert it"

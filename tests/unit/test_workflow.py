@@ -42,6 +42,15 @@ def run_of(**given: Any) -> Run:
     return load_run(given)
 
 
+def with_readings(**stanzas: dict[str, Any]) -> Run:
+    """A run of bpe, sage and further readings of SaGe, without models."""
+    readings = {
+        name: {"method": "sage", "preset": "printed", **stanza} for name, stanza in stanzas.items()
+    }
+    names = ["bpe", "sage", *readings]
+    return run_of(tokenizers=names, tokenizer_settings=readings, lm=NO_MODELS)
+
+
 def made_by(run: Run) -> set[str]:
     """Figures and tables of a run."""
     return {one.name for one in registered(run) if one.is_in(run)}
@@ -206,10 +215,7 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
 
 
 def test_a_stanza_may_have_an_initial_vocabulary_of_another_size() -> None:
-    stanza = {"method": "sage", "preset": "printed", "initial_size": 24000}
-    run = run_of(
-        tokenizers=["bpe", "sage", "larger"], tokenizer_settings={"larger": stanza}, lm=NO_MODELS
-    )
+    run = with_readings(larger={"initial_size": 24000})
     assert run.builds["larger"].initial == "bpe_initial.24000"
     assert run.builds["sage"].initial == "bpe_initial"
     assert run.builds["larger"].start == "bpe_initial.24000.greedy.seed1"
@@ -227,10 +233,7 @@ def test_a_tokenizer_without_a_heuristic_is_compared_with_its_reading(paper: Run
 
 
 def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
-    mine = {"method": "sage", "preset": "printed", "seed": 7, "seeds": 2, "prune_batch": 50}
-    run = run_of(
-        tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
-    )
+    run = with_readings(mine={"seed": 7, "seeds": 2, "prune_batch": 50})
     differing = {"seed": 7, "prune_batch": 50}
     assert run.builds["mine"].settings == {**run.builds["sage"].settings, **differing}
     assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
@@ -241,23 +244,14 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
 
 
 def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings() -> None:
-    stanzas = {
-        "mine": {"method": "sage", "preset": "printed", "prune_batch": 50, "seeds": 2},
-        "merged": {"method": "sage", "preset": "printed", "decoder": "merges"},
-    }
-    run = run_of(tokenizers=["bpe", "sage", *stanzas], tokenizer_settings=stanzas, lm=NO_MODELS)
+    run = with_readings(mine={"prune_batch": 50, "seeds": 2}, merged={"decoder": "merges"})
     assert run.builds["mine"].start == run.builds["sage"].start
     assert run.builds["mine.seed2"].start == "bpe_initial.greedy.seed2"
     assert run.builds["merged"].start == "bpe_initial.merges.seed1"
 
 
 def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
-    stanzas = {
-        name: {"method": "sage", "preset": "printed", "contexts": name}
-        for name in ("real", "zero", "shuffled")
-    }
-    names = ["bpe", "sage", *stanzas]
-    run = run_of(tokenizers=names, tokenizer_settings=stanzas, lm=NO_MODELS)
+    run = with_readings(**{name: {"contexts": name} for name in ("real", "zero", "shuffled")})
     assert run.builds["real"].start == run.builds["sage"].start
     assert run.builds["zero"].start == ""
     assert run.builds["shuffled"].start == "bpe_initial.greedy.shuffled.seed1"
