@@ -71,6 +71,7 @@ try:
         reference_artefacts,
         registered,
         resource,
+        style_files,
     )
     from reproduction.artefacts.shared import curve_files, training_logs
     from reproduction.builds import CONTROLS, EXPORTED, word2vec_settings

@@ -234,7 +234,7 @@ rule build_reference:
 # The folder of committed answers that no run of the workflow makes: of other sizes and models.
 CONTROLS = "results/reference/controls"
 CONTROL_TABLES = [
-    *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ")),
+    *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ", "distances")),
     *(f"{CONTROLS}/{models}/table_causal" for models in ("causal", "causal_large")),
     f"{CONTROLS}/vectors/table_vectors",
     f"{CONTROLS}/released_program/table_released_program",
@@ -243,7 +243,8 @@ CONTROL_TABLES = [
 
 rule reference_tables:
     """Tables over results/reference/controls from what is committed there: pieces in common at other
-    sizes, models and vectors of controls, the authors' program. No part of `all`.
+    sizes, models and vectors of controls, the authors' program, distances from the paper's numbers. No
+    part of `all`.
     """
     input:
         ignore_dates_of_scripts,
@@ -253,8 +254,12 @@ rule reference_tables:
             for path in Path(CONTROLS).rglob(ending)
         ),
         prunings=[f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")],
+        readings="results/reference/readings/tables/table_readings.csv",
+        claims="results/reference/intrinsic/frames/claims.parquet",
+        style=style_files(),
     output:
         [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],
+        [f"{CONTROLS}/figure_distances.{form}" for form in ("pdf", "png")],
     log:
         result("logs/reference_tables.log"),
     localrule: True

@@ -8,4 +8,4 @@ from reproduction.paper.reference_tables import write_reference_tables
 REFERENCE = Path("results/reference")
 
 with job(snakemake):
-    write_reference_tables(REFERENCE, REFERENCE)
+    write_reference_tables(REFERENCE, REFERENCE, snakemake.input.style)

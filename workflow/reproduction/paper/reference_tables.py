@@ -1,4 +1,4 @@
-"""Tables over results/reference/controls, from the answers that are committed there.
+"""Tables and a figure over results/reference/controls, from the answers that are committed there.
 
 docs/appendix/statistics.md has the rules, the README of the folder how its runs were made.
 """
@@ -8,28 +8,47 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
+
 from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
 from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
 from reproduction.paper.control_vectors import table_vectors
+from reproduction.paper.distances import distance_rows, figure_distances, table_distances
 from reproduction.paper.released_program import table_released_program
+from reproduction.paper.style import Styles
 from reproduction.paper.table import Table, write_csv
 from sagevocab.files import read_json, write_text
 
 
-def write_reference_tables(reference: Path, output: Path) -> None:
+def write_reference_tables(reference: Path, output: Path, style: Styles = None) -> None:
     """Write every table as csv and Markdown, at the same place below `output` as in `reference`.
+
+    The figure of distances is beside them.
 
     Args:
         reference: results/reference.
         output: results/reference, or a copy's folder.
+        style: of the figure, matplotlib style files.
 
     Raises:
         UserError: a file is missing or damaged.
     """
-    for place, table in control_tables(reference / "controls", reference / "intrinsic/prunings"):
+    tables = [
+        *control_tables(reference / "controls", reference / "intrinsic/prunings"),
+        ("table_distances", table_distances(_distances(reference))),
+    ]
+    for place, table in tables:
         path = output / "controls" / place
         write_csv(path.with_suffix(".csv"), table.data)
         write_text(path.with_suffix(".md"), table.markdown())
+    figure = output / "controls/figure_distances"
+    files = {form: figure.with_suffix(f".{form}") for form in ("pdf", "png")}
+    figure_distances(_distances(reference), **files, style=style)
+
+
+def _distances(reference: Path) -> pd.DataFrame:
+    readings = reference / "readings/tables/table_readings.csv"
+    return distance_rows(readings, reference / "intrinsic/frames/claims.parquet")
 
 
 def control_tables(controls: Path, prunings: Path) -> Iterator[tuple[str, Table]]:
