@@ -87,14 +87,17 @@ def _roles(path: Path, spec: dict[str, Any], tokens: Sequence[str]) -> dict[str,
 
     given: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        if (path / name).is_file():
-            given.update(read_json(path / name))
+        written = read_json(path / name) if (path / name).is_file() else {}
+        if not isinstance(written, dict):
+            raise UserError(f"{path / name}: is not a JSON object; save the tokenizer again")
+        given.update(written)
     roles = {role: given[role] for role in SPELLINGS if given.get(role)}
     if roles:
-        written = {
-            role: one["content"] if isinstance(one, dict) else one for role, one in roles.items()
+        named = {
+            role: one.get("content") if isinstance(one, dict) else one
+            for role, one in roles.items()
         }
-        return {role: token for role, token in written.items() if token in tokens}
+        return {role: token for role, token in named.items() if token in tokens}
     return roles_of(token["content"] for token in spec["added_tokens"] if token["special"])
 
 
