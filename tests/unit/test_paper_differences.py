@@ -77,6 +77,13 @@ def test_models_of_one_seed_are_compared_with_one_another():
     assert data.loc["random", ["difference", "low", "high", "p_value"]].tolist() == [0, 0, 0, 1]
 
 
+def test_models_of_a_single_seed_are_shown_and_not_tested():
+    panels = {"English": {label: models(rates[:1]) for label, rates in RATES.items()}}
+    data = differences(of_causal(panels, "BPE", [], seed=1)).set_index("tokenizer")
+    assert data.loc["SaGe", "difference"] == pytest.approx(-0.1)
+    assert data["p_value"].isna().all() and not data["significant"].any()
+
+
 def test_controls_have_a_family_of_their_own():
     panels = {
         title: {label: models(np.add(rates, shift * (label == "SaGe")))}

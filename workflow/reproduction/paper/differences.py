@@ -183,7 +183,8 @@ def of_causal(
     """Yield the bits of causal models minus those of BPE's, and of each control's.
 
     A family is a tokenizer's differences from BPE in all languages; another one is those from
-    controls. controls: labels of tokenizers pruned without contexts.
+    controls. Models of one seed are not tested: that lines differ says nothing of another training.
+    controls: labels of tokenizers pruned without contexts.
     """
     for title, panel in panels.items():
         models = [(label, one) for label, of_seeds in panel.items() for one in of_seeds]
@@ -193,7 +194,7 @@ def of_causal(
         others = [label for label in panel if label not in (baseline, *controls)]
         for label, other in [*pairs, *product(others, controls)]:
             beside = "" if other == baseline else f", minus {other} instead"
-            yield difference_row(
+            row = difference_row(
                 scores,
                 label,
                 other,
@@ -205,6 +206,7 @@ def of_causal(
                 more_is_better=False,
                 rows=len(sums.rows),
             )
+            yield row if row["seeds"] > 1 else {**row, "p_value": math.nan}
 
 
 def of_heldout(panels: Curves, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
