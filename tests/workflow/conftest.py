@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -12,6 +11,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+
+from reproduction.data.packages import package_file
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("Snakefile", "config.yaml", "config", "src", "workflow")
@@ -31,34 +32,16 @@ def copy_checkout(folder: Path) -> Path:
     return folder
 
 
-def start_snakemake(
-    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None
-) -> subprocess.Popen:
-    """Start snakemake in `checkout` with the library of that checkout."""
+def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:
+    """Run snakemake in `checkout` with the library of that checkout."""
     environment = {
         **os.environ,
         "PYTHONPATH": f"{checkout}/src{os.pathsep}{checkout}/workflow",
         "XDG_CACHE_HOME": str(checkout / ".cache"),
-        **(environment or {}),
+        **environment,
     }
     command = [sys.executable, "-m", "snakemake", "--cores=2", "--scheduler=greedy", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=checkout, env=environment, **pipes)
-
-
-def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run snakemake in `checkout` with the library of that checkout."""
-    process = start_snakemake(checkout, arguments, environment)
-    out, err = process.communicate()
-    return Run(process.args, process.returncode, out, err)
-
-
-def lee_corpus() -> list[str]:
-    """Lines of the news corpus that gensim ships."""
-    spec = importlib.util.find_spec("gensim")
-    assert spec is not None and spec.origin is not None
-    path = Path(spec.origin).parent / "test/test_data/lee_background.cor"
-    return path.read_text(encoding="utf-8").splitlines()
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
 @pytest.fixture(scope="session")
@@ -80,8 +63,8 @@ def tiny_config() -> dict:
                 "source": {"package": "gensim:test/test_data/lee_background.cor", "format": "text"}
             }
         },
-        "tokenizers": ["bpe", "sage", "sage_released", "random"],
-        "tokenizer_settings": {"sage": {"seeds": 2}, "random": {"seeds": 3}},
+        "tokenizers": ["bpe", "sage", "random"],
+        "tokenizer_settings": {"sage": {"seeds": 1}, "random": {"seeds": 3}},
         "vocabulary": {"initial_size": 1250, "vocab_size": 1000},
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
         "word2vec": {"dimension": 16, "epochs": 1},
@@ -89,7 +72,7 @@ def tiny_config() -> dict:
             "efficiency_lines": 500,
             "heuristics": ["sage_exact"],
         },
-        "probes": {"tasks": ["sst2"], "vector_lines": 200, "seeds": [1, 2]},
+        "probes": {"tasks": ["sst2"], "vector_lines": 200, "seeds": [1]},
         "tasks": ["sst2"],
         "task_settings": {
             "sst2": {
@@ -123,8 +106,9 @@ def tiny_config() -> dict:
 def tiny(tmp_path_factory, tiny_config: dict) -> Callable[..., Run]:
     """Run snakemake on the tiny configuration, in a checkout that the session shares."""
     checkout = copy_checkout(tmp_path_factory.mktemp("checkout"))
-    sentences = [line for text in lee_corpus() for line in text.split(". ")]
-    (checkout / "text.txt").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    news = package_file("gensim:test/test_data/lee_background.cor")
+    sentences = news.read_text(encoding="utf-8").replace(". ", "\n")
+    (checkout / "text.txt").write_text(sentences, encoding="utf-8")
     (checkout / "tiny.yaml").write_text(yaml.safe_dump(tiny_config), encoding="utf-8")
 
     def run(

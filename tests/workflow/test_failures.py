@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from collections.abc import Callable, Iterator
 
 import pandas as pd
+import pytest
 import yaml
-
-from fault_server import HubHandler, Running
 
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
@@ -23,19 +23,6 @@ def error_lines(run: subprocess.CompletedProcess) -> list[str]:
     return sorted(
         {line.strip() for line in run.stderr.splitlines() if line.strip().startswith("error:")}
     )
-
-
-def test_a_bad_input_is_one_line_and_no_output(tiny) -> None:
-    text = GOOD_LINES.encode() + b"caf\xe9 au lait is served here\n"
-    (tiny.checkout / "bad.txt").write_bytes(text)
-    config = {**english(path="bad.txt", format="text"), "run": "bad"}
-    (tiny.checkout / "bad.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
-    target = "results/bad/corpus/en.txt.zst"
-    run = tiny(target, extra=("bad.yaml",))
-    assert run.returncode != 0
-    (line,) = error_lines(run)
-    assert "bad.txt:301" in line and "UTF-8" in line
-    assert not (tiny.checkout / target).exists()
 
 
 def entailment(path: str, **more: object) -> dict:
@@ -93,14 +80,6 @@ def test_a_misspelt_target_gets_a_hint(tiny) -> None:
     assert "hint: there is no target figur_fertility; near it are figure_fertility" in run.stderr
 
 
-def test_downstream_without_models_is_one_line(tiny) -> None:
-    (tiny.checkout / "off.yaml").write_text("lm: {enabled: false}\n")
-    run = tiny("-n", "downstream", extra=("off.yaml",))
-    assert run.returncode != 0
-    (line,) = error_lines(run)
-    assert line.startswith("error: config keys lm.enabled, lm.languages, lm.tokenizers: ")
-
-
 def test_the_paper_plans_everything(tiny) -> None:
     run = tiny("-n", "all", config=())
     assert run.returncode == 0, run.stderr[-3000:]
@@ -126,21 +105,6 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
 
 
-def test_a_source_that_is_gone_names_others_and_nothing_replaces_it(tiny) -> None:
-    (tiny.checkout / "gone.yaml").write_text(
-        "{run: gone, languages: [en], domains: [], lm: {enabled: false}, probes: {tasks: []}}"
-    )
-    with Running(HubHandler) as server:
-        server.repo, server.commit = "another/set", "a" * 40
-        where = {"HF_ENDPOINT": server.url}
-        run = tiny("retrieve", config=(), extra=("gone.yaml",), environment=where)
-    assert run.returncode != 0
-    (line,) = error_lines(run)
-    assert "HTTP 404" in line
-    assert line.endswith("`language_settings.en.source.dataset` to another text: enwiki-20231101")
-    assert not (tiny.checkout / "results/gone/retrieved/corpora/en").exists()
-
-
 def test_the_names_of_files_reach_no_shell(tiny) -> None:
     name = "a b;touch hacked;$(touch hacked)`touch hacked`'\"&|> \\ new\nline [1] *?~#%é"
     rows = "".join(f'{{"sentence": "good {n}", "label": {n % 2}}}\n' for n in range(40))
@@ -152,14 +116,44 @@ def test_the_names_of_files_reach_no_shell(tiny) -> None:
         **english(path=f"{name}.txt", format="text"),
         "run": "names",
         "download_dir": name,
-        "domain_settings": {"quora": {"source": {"path": f"{name}.txt"}}},
         "tokenizers": ["bpe", "sage", "theirs"],
         "tokenizer_settings": {"theirs": {"method": "external", "path": f"{name}.list"}},
         "task_settings": {"sst2": task},
     }
     (tiny.checkout / "names.yaml").write_text(yaml.safe_dump(override))
     made = ("corpus/en.txt.zst", "tasks/sst2/train.parquet", "vocab/en/theirs/pieces.txt")
-    made += ("corpus/domains/quora.txt.zst",)
     run = tiny("-p", *(f"results/names/{file}" for file in made), extra=("names.yaml",))
     assert run.returncode == 0, run.stderr[-3000:]
     assert not list(tiny.checkout.rglob("hacked*"))
+
+
+@pytest.fixture
+def small_disk(tiny) -> Iterator[Callable[[str], None]]:
+    """Mount a small disk as the folder of the run `full`, or mount it again with another size."""
+    folder = tiny.checkout / "results/full"
+    folder.mkdir(parents=True)
+
+    def mount(options: str) -> None:
+        call = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        try:
+            subprocess.run(call, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("only root may mount a disk, and not in every container")
+
+    yield mount
+    subprocess.run(["umount", str(folder)], check=False)
+
+
+def test_a_full_disk_is_one_line_and_the_run_resumes_with_more_room(tiny, small_disk) -> None:
+    text = (tiny.checkout / "text.txt").read_text(encoding="utf-8")
+    (tiny.checkout / "long.txt").write_text(text * 40, encoding="utf-8")
+    config = {**english(path="long.txt"), "run": "full"}
+    (tiny.checkout / "full.yaml").write_text(yaml.safe_dump(config))
+    target = "results/full/corpus/en.sentences.txt.zst"
+    small_disk("size=64k")
+    run = tiny(target, extra=("full.yaml",))
+    (line,) = error_lines(run)
+    assert "No space left on device); make room" in line
+    assert "Traceback" not in run.stderr
+    small_disk("remount,size=20m")
+    assert tiny(target, extra=("full.yaml",)).returncode == 0

@@ -40,7 +40,6 @@ pytestmark = [
         sys.version_info >= (3, 12), reason="the environments are those of Python 3.11"
     ),
 ]
-each_stage = pytest.mark.parametrize("stage", ENVIRONMENTS.STAGES)
 
 
 def python_of(name: str, lines: list[str], text: str = "") -> Path:
@@ -70,39 +69,6 @@ def python_of_stage(stage: str) -> Path:
     text = (ENVIRONMENTS.HERE / f"{stage}.yaml").read_text(encoding="utf-8")
     lines = text.split("- pip:\n")[1].splitlines()
     return python_of(stage, [line.strip().removeprefix("- ") for line in lines], text)
-
-
-@each_stage
-def test_its_code_imports(stage: str) -> None:
-    code = stages.sources()[stage]
-    roots = [stages.ROOT / name for name in ("src", "workflow")]
-    modules = {
-        path.relative_to(root)
-        for root in roots
-        for path in code
-        if path.is_relative_to(root) and path.parent.name != "scripts"
-    }
-    names = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in modules}
-    assert {name.partition(".")[0] for name in names} == {"sagevocab", "reproduction"}
-    program = [f"import {name}" for name in sorted(names)] + sorted(stages.imports(code))
-    subprocess.run(
-        [python_of_stage(stage), "-c", "\n".join(program)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots))},
-        check=True,
-    )
-
-
-@each_stage
-def test_it_has_nothing_that_the_lock_does_not_name(stage: str) -> None:
-    command = [python_of_stage(stage), "-m", "pip", "list", "--format=freeze"]
-    alone = {**os.environ, "PYTHONPATH": ""}  # `make` puts this checkout there
-    listed = subprocess.run(command, env=alone, capture_output=True, text=True, check=True).stdout
-    # Of a local version, as torch's +cpu, the lock names the public part.
-    installed = {line.partition("+")[0].replace("_", "-").lower() for line in listed.split()}
-    locked = {line.partition(" ;")[0] for line in ENVIRONMENTS.LOCK.read_text("utf-8").splitlines()}
-    # These come with Python, and torch itself pins what it needs of CUDA.
-    others = ("pip==", "setuptools==", "triton==", "nvidia-", "cuda-")
-    assert {line for line in installed - locked if not line.startswith(others)} == set()
 
 
 def test_every_rule_runs_in_them(tiny, tmp_path: Path) -> None:
