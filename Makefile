@@ -29,7 +29,7 @@ for package in sagevocab, reproduction:
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-library test-runtimes test-report test-stages test-cluster soak bench bench-quick lint format docs site envs lock clean
+.PHONY: help environment demo test test-workflow test-code test-library test-runtimes test-report test-stages test-cluster soak bench bench-quick lint format docs site envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -62,7 +62,14 @@ demo: $(INSTALLED)  ## Run the whole workflow in small, on text that comes with 
 	@echo "One figure again: $(BIN)/snakemake --cores 2 --configfile config/demo.yaml -- figure_fertility"
 
 test: lint  ## Check the style and run all tests (8 minutes).
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	@# Side by side: what runs the workflow, and what imports its code, which two workers would do twice.
+	@$(MAKE) --jobs 2 test-workflow test-code
+
+test-workflow: $(INSTALLED)
+	$(BIN)/python -m pytest tests/workflow
+
+test-code: $(INSTALLED)
+	$(BIN)/python -m pytest tests/library tests/unit tests/property tests/golden
 
 test-library:  ## Test the library alone, installed from its wheel (minutes, downloads).
 	@# Beside build/library there may be modules of an earlier build, which setuptools would pack.
