@@ -140,6 +140,13 @@ class _Lines(NamedTuple):
     starts: np.ndarray
 
 
+class _Known(NamedTuple):
+    """The tokens of all lines, one after another: int32, and int64[lines + 1] where each begins."""
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+
+
 class _Anew(NamedTuple):
     """The tokens of each word type, encoded anew, and what becomes of them without a piece.
 
@@ -231,18 +238,18 @@ class ReleasedLosses:
         tokens = self._decoder.segment(alive)
         anew = _Anew(*tokens, *self._decoder.ablate(alive, wanted, tokens))
         held, samples = self._samples(considered)
-        common = _longest(lines), self._vectors, self._settings.window
+        known, vectors, window = _Known(*_tokens_of(lines)), self._vectors, self._settings.window
 
         def of_piece(piece: int, sample: np.ndarray) -> float:
-            return _loss(total, piece, sample, lines, anew, *common)
+            return _loss(total, piece, sample, known, lines, anew, vectors, window)
 
         with ThreadPoolExecutor(self._threads) as pool:
-            total = _sum_in_order(self._losses_of_lines(lines, pool, common))
+            total = _sum_in_order(self._losses_of_lines(lines, known, pool))
             losses = np.array([*pool.map(of_piece, held, samples)], dtype=np.float64)
         return total, held, losses
 
     def _losses_of_lines(
-        self, lines: _Lines, pool: ThreadPoolExecutor, common: tuple[int, _Vectors, int]
+        self, lines: _Lines, known: _Known, pool: ThreadPoolExecutor
     ) -> np.ndarray:
         """Return Equation 1 of each line; only those with other tokens than last time are new."""
         n_lines = len(self._offsets) - 1
@@ -250,8 +257,9 @@ class ReleasedLosses:
         if self._taken is not None:
             before, losses = self._taken
             changed = _changed_lines(before, lines)
+        rows, window = self._vectors.rows, self._settings.window
         parts = np.array_split(changed, _PARTS)
-        new = pool.map(lambda part: _line_losses(lines, part, *common), parts)
+        new = pool.map(lambda part: _line_losses(known, part, rows, window), parts)
         losses[changed] = np.concatenate([*new])
         self._taken = lines, losses
         return losses
@@ -317,14 +325,31 @@ def _changed_lines(before, after):
 
 
 @njit(cache=True, nogil=True)
-def _line_losses(lines, part, longest, vectors, window):
+def _tokens_of(lines):
+    """Return the tokens of all lines and where each line begins: see `_Known`."""
+    offsets = np.zeros(len(lines.offsets), np.int64)
+    for line in range(len(lines.offsets) - 1):
+        n = offsets[line]
+        for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
+            n += lines.starts[word + 1] - lines.starts[word]
+        offsets[line + 1] = n
+    tokens = np.empty(offsets[-1], np.int32)
+    n = 0
+    for word in lines.types:
+        for token in lines.tokens[lines.starts[word] : lines.starts[word + 1]]:
+            tokens[n] = token
+            n += 1
+    return tokens, offsets
+
+
+@njit(cache=True, nogil=True)
+def _line_losses(known, part, rows, window):
     """Return Equation 1 of each line in `part`, summed target by target."""
     losses = np.zeros(len(part), np.float64)
-    tokens = np.empty(longest, np.int32)
     for row in range(len(part)):
-        n = _write_known(lines, part[row], tokens)
-        for at in range(n):
-            losses[row] += _target_loss(tokens[:n], at, vectors.rows, window)
+        tokens = known.tokens[known.offsets[part[row]] : known.offsets[part[row] + 1]]
+        for at in range(len(tokens)):
+            losses[row] += _target_loss(tokens, at, rows, window)
     return losses
 
 
@@ -334,29 +359,6 @@ def _sum_in_order(values):
     for value in values:
         total += value
     return total
-
-
-@njit(cache=True, nogil=True)
-def _longest(lines):
-    """Return how many tokens the longest line has."""
-    longest = 1
-    for line in range(len(lines.offsets) - 1):
-        n = 0
-        for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
-            n += lines.starts[word + 1] - lines.starts[word]
-        longest = max(longest, n)
-    return longest
-
-
-@njit(cache=True, nogil=True)
-def _write_known(lines, line, out):
-    """Write the tokens of a line to `out`; return how many."""
-    n = 0
-    for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
-        for at in range(lines.starts[word], lines.starts[word + 1]):
-            out[n] = lines.tokens[at]
-            n += 1
-    return n
 
 
 @njit(cache=True, nogil=True)
@@ -414,14 +416,13 @@ def _target_loss(tokens, at, rows, window):
 
 
 @njit(cache=True, nogil=True)
-def _loss(total, piece, sample, lines, anew, longest, vectors, window):
+def _loss(total, piece, sample, known, lines, anew, vectors, window):
     """Return `total` and, line by line, the mean growth without `piece` over a sample of lines."""
-    known = np.empty(longest, np.int32)
     for line in sample:
-        n = _write_known(lines, line, known)
-        if (known[:n] == piece).any():
+        before = known.tokens[known.offsets[line] : known.offsets[line + 1]]
+        if (before == piece).any():
             after = _anew_without(lines, line, anew, piece)
-            total += _line_growth(piece, known[:n], after, vectors, window) / len(sample)
+            total += _line_growth(piece, before, after, vectors, window) / len(sample)
     return total
 
 
