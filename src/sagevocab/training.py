@@ -44,6 +44,7 @@ from sagevocab.segmentation.segmenter import make_segmenter
 from sagevocab.settings import (
     DEFAULT_SEED,
     GROWTH,
+    RELEASED,
     SageSettings,
     VocabularyKeys,
     Word2VecSettings,
@@ -350,9 +351,11 @@ def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:
     """Refuse before Word2Vec what pruning would refuse."""
     check_sizes(initial.pieces, settings.sage)
     if settings.sage.decoder == "merges" and initial.merges is None:
+        is_program = settings.sage.loss == RELEASED
+        way_out = "choose another preset" if is_program else "set sage.decoder to greedy"
         raise UserError(
             f"initial: {name_of(settings.initial)} has no merges, by which this preset segments "
-            "while it prunes; start from bpe or a BPE .model, or choose the preset printed"
+            f"while it prunes; start from bpe or a BPE .model, or {way_out}"
         )
 
 

@@ -34,6 +34,7 @@ PYTHONS = {
     "coming": ["tokenizers==1.0.0rc3"],
 }
 JAVASCRIPT = "@huggingface/tokenizers@0.2.0"
+LEAST_ALIKE = 0.25  # share of the lines; with folded capitals 0.3 are
 Found = dict[str, Any]
 
 
@@ -79,12 +80,18 @@ def in_javascript(lines: list[str], folder: Path, expected: Any, found: Found) -
     def comparable(ids: list[int]) -> list[int]:
         return [n for n, run in groupby(ids) for _ in (run if n != unknown else [0])]
 
-    bad = []
+    bad, alike = [], 0
     normalize = tokenizer.normalizer.normalize_str if tokenizer.normalizer else str
     rows = zip(lines, expected, found[folder.name], found[f"normalized {folder.name}"], strict=True)
     for line, ids, in_npm, normalized in rows:
-        if normalize(line) == normalized and comparable(ids) != comparable(in_npm):
+        if normalize(line) != normalized:
+            continue
+        alike += 1
+        if comparable(ids) != comparable(in_npm):
             bad.append(line)
+    print(f"{JAVASCRIPT}: {folder.name}: {alike} of {len(lines)} lines are normalised alike")
+    if alike < len(lines) * LEAST_ALIKE:
+        return ["(hardly any line is normalised alike)", *lines]
     return sorted(bad, key=len)
 
 

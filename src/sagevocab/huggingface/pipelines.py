@@ -210,7 +210,7 @@ def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
         rule,
         normalizers.Replace(Regex(rf"{TEXT_START}\s+"), " "),
         normalizers.Replace(Regex(" {2,}"), " "),
-        normalizers.Replace(Regex(rf"\s+{TEXT_END}"), ""),
+        normalizers.Replace(Regex(rf"(?<!\s)\s+{TEXT_END}"), ""),
     )
 
 

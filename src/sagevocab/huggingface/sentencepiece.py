@@ -248,7 +248,9 @@ def _normalizer(rule: str) -> normalizers.Normalizer:
     charsmap = character_map(rule)
     mapped = [normalizers.Precompiled(charsmap)] if charsmap else []
     spaces = [
-        normalizers.Replace(Regex(rf"{TEXT_START} +|[ {WORD_START}]+{TEXT_END}"), ""),
+        normalizers.Replace(
+            Regex(rf"{TEXT_START} +|(?<![ {WORD_START}])[ {WORD_START}]+{TEXT_END}"), ""
+        ),
         normalizers.Replace(Regex(" {2,}"), " "),
         # JavaScript's `Prepend` makes a word of an empty text.
         normalizers.Replace(Regex(rf"{TEXT_START}(?!{TEXT_END})"), WORD_START),

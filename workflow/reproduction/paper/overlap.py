@@ -106,12 +106,10 @@ class _Overlap:
         return (of - floor) / (own - floor) if own > floor else np.nan
 
     def without(self, number: int) -> _Overlap:
-        """Return it without one seed of the reading, and of the control if it has as many."""
-        seeds = _without(self.seeds, number)
-        paired = len(self.control) == len(self.seeds)
-        return replace(
-            self, seeds=seeds, control=_without(self.control, number) if paired else self.control
-        )
+        """Return it without one seed of the reading, and that of the control if it has several."""
+        several = len(self.control) > 1
+        control = _without(self.control, number) if several else self.control
+        return replace(self, seeds=_without(self.seeds, number), control=control)
 
     @property
     def _numbers(self) -> range:
