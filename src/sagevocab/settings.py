@@ -252,8 +252,8 @@ class SageSettings(SageKeys):
         if self.loss == RELEASED and changed:
             raise SettingError(
                 changed[0],
-                f"{getattr(self, changed[0])} is not what the authors' program does; for the program "
-                "choose the preset released and leave this out, for its loss released_loss",
+                f"{getattr(self, changed[0])} is not what the authors' program does; choose the "
+                "preset released and leave this out, or released_loss for its loss alone",
             )
         if self.loss == RELEASED and not self.rerank_every:
             raise SettingError(
