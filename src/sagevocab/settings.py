@@ -252,13 +252,11 @@ class SageSettings(SageKeys):
         if self.loss == RELEASED and changed:
             raise SettingError(
                 changed[0],
-                f"{getattr(self, changed[0])} is not what the authors' program does; choose the "
-                "preset released and leave this out, or released_loss for its loss alone",
+                f"{getattr(self, changed[0])} is not what the authors' program does, which loss "
+                "released is; choose the preset released alone, or released_loss for its loss",
             )
         if self.loss == RELEASED and not self.rerank_every:
-            raise SettingError(
-                "rerank_every", "0 is not for the loss released; set it to 1 or more"
-            )
+            raise SettingError("rerank_every", "0 is not what SaGe 1.0 does; set 1 or more")
         return self
 
     @model_validator(mode="after")

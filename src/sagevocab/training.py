@@ -113,7 +113,7 @@ def train(
         sage: single settings of the pruning by name, those of `settings.SageSettings`.
         word2vec: those of `settings.Word2VecKeys`.
         vocabulary: those of `settings.VocabularyKeys`.
-        seed: of all that is drawn.
+        seed: of all that is drawn; with `released`, of the vectors alone.
         threads: cores; those at hand if left out. They change no byte of the outcome.
         bad_text: what to do with a line or row that is not UTF-8, or holds half a surrogate pair or
             a NUL: `refuse`, `replace` (by U+FFFD) or `skip`.

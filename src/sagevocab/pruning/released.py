@@ -113,8 +113,8 @@ def prune_as_released(
         total, considered, losses = text.take(left, considered)
         if is_ranking and not len(considered):
             raise UserError(
-                f"vocab_size: {settings.vocab_size}, but {left.sum()} pieces cannot be pruned; set "
-                "a larger one"
+                f"vocab_size: {settings.vocab_size}, but {left.sum()} pieces are single characters "
+                f"or in no line, which the program never prunes; set {left.sum()} or more"
             )
         lowest = np.argsort(losses, kind="stable")
         pruned = considered[lowest[: settings.prune_batch]]

@@ -11,10 +11,10 @@ k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablati
 With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
 candidates which are the first token of a line (a line that counts for their loss) go behind all
 others, each group in the order of the ranking. Which ones these are is looked up before every
-batch, in the current segmentation. The released SaGe 1.0 does in effect the same: it re-encodes a
-line with the candidates as the whole vocabulary and skips each occurrence whose left context this
-changes. At the start of a line there is no left context; the difference there is large, all others
-are 0.
+batch, in the current segmentation. The released SaGe 1.0 does nearly the same: it
+re-encodes a line with the candidates as the whole vocabulary and skips each occurrence whose left
+context this changes. Few have no left context, as at the start of a line; for the others the
+difference is 0. `released` has it exactly.
 
 The loss `released` is another algorithm, that of SaGe 1.0, line by line: `released`.
 
@@ -136,8 +136,9 @@ def _build_as_released(
     rows: list[tuple[int, str, float]] = []
     if to_prune:
         for iteration, batch in enumerate(prune_as_released(corpus, *program, threads=threads)):
-            growth = dict(zip(batch.considered, batch.losses - batch.total, strict=True))
-            rows += [(iteration, piece, growth[piece]) for piece in batch.pruned]
+            if iteration % settings.rerank_every == 0:  # later losses are nearly all 0
+                ranked = dict(zip(batch.considered, batch.losses - batch.total, strict=True))
+            rows += [(iteration, piece, ranked[piece]) for piece in batch.pruned]
             progress(Progress("pruning", min(len(rows), to_prune), to_prune))
     iterations, pruned, losses = zip(*rows[:to_prune], strict=True) if rows else ((), (), ())
     ablations = {

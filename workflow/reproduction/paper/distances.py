@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame
+from reproduction.paper.control_pieces import LABELS
 from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.style import drawing, legend_above, name_panels
 from reproduction.paper.table import Table
@@ -32,17 +33,6 @@ NUMBERS = {
 _UNREACHED = "sage_only_long"
 _DISTANCES = {"distance": [*NUMBERS], "distance_of_four": [n for n in NUMBERS if n != _UNREACHED]}
 _PAPER = "the paper"
-_NAMES = {
-    "sage": "SaGe",
-    "sage_released": "SaGe 1.0",
-    "random": "pruned at random",
-    "frequency": "least frequent pruned",
-    "counts": "counts",
-    "extra_tokens": "extra tokens",
-    "sage_zero": "SaGe without vectors",
-    "sage_released_zero": "SaGe 1.0 without vectors",
-    "sage_released_shuffled": "SaGe 1.0, shuffled words",
-}
 _MARK = {"color": "#00508C", "marker": "o", "markersize": 3.5, "linestyle": "none"}
 _LOOKS = {750_000: _MARK, 150_000: {**_MARK, "markerfacecolor": "white"}}
 _ROW = 0.16  # inches of a reading
@@ -80,7 +70,7 @@ def distance_rows(table_readings: Path, claims: Path) -> pd.DataFrame:
     chosen &= frame["statement"].isin(NUMBERS) & frame["value"].notna()
     frame = frame[chosen & frame["seed"].notna()].astype({"value": "float64"})
     name = frame["control"].where(frame["role"] == CONTROL, frame["tokenizer"])
-    whole = frame.assign(name=name.map(_NAMES)).drop_duplicates(["name", "seed", "statement"])
+    whole = frame.assign(name=name.map(LABELS)).drop_duplicates(["name", "seed", "statement"])
     of_run = whole.pivot_table("value", "name", "statement")[[*NUMBERS]]
     parts = [paper.to_frame(_PAPER).T]
     for lines, values in ((150_000, of_readings), (750_000, of_run)):
