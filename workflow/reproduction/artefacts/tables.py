@@ -25,6 +25,7 @@ from reproduction.artefacts.shared import (
     training_logs,
     without_contexts,
 )
+from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.notes import budget_note, pretraining_note
 from reproduction.readings import reading_settings
 
@@ -40,6 +41,17 @@ def _titles_of_controls(run: Run) -> dict[str, str]:
 
 def _readings(run: Run) -> list[str]:
     return run.sage_readings
+
+
+def _seeded(run: Run) -> list[str]:
+    """Return the readings of SaGe with seeds enough for an interval."""
+    return [n for n in run.sage_readings if len(run.with_seeds([n])) >= FEWEST_SEEDS]
+
+
+def _paired_controls(run: Run) -> dict[str, list[str]]:
+    """Return counts, and the controls that are a reading but for its contexts."""
+    counting = [name for name in further_controls(run) if run.preset(name) == "counts"]
+    return {sage: [*counting, *without_contexts(run, sage)] for sage in _seeded(run)}
 
 
 def _models(run: Run) -> list[str]:
@@ -217,6 +229,25 @@ declare(
         presets,
         pretraining_note(run.model_budget["pretrain"]) if run.models else "",
     ],
+    reads={"claims": "claims.parquet", "values": paper_values},
+)
+declare(
+    "table_controls_paired",
+    "Main statements: SaGe minus its controls",
+    "paper",
+    "controls.table_controls_paired",
+    """What vectors add: each SaGe tokenizer minus its controls at the paper's main numbers and
+    statements, paired by seed. A positive difference says that SaGe's number is larger, not that it
+    goes further in the paper's direction. The csv file has the p-values. The paper has no such
+    table.
+    """,
+    when=lambda run: run.reproduces and run.compared and _seeded(run),
+    settings={
+        "labels": lambda run: labels_of(run, _seeded(run)),
+        "controls": _titles_of_controls,
+        "compared": _paired_controls,
+        "languages": lambda run: language_titles(run, run.languages),
+    },
     reads={"claims": "claims.parquet", "values": paper_values},
 )
 declare(

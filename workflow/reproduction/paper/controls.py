@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from reproduction.analysis.stats import CONFIDENCE, adjust
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import SIGNS, show_control, show_measured, show_value
-from reproduction.paper.formats import NOTHING, Files
-from reproduction.paper.measures import FEWEST_SEEDS
+from reproduction.paper.formats import MINUS, NOTHING, Files, number
+from reproduction.paper.measures import FEWEST_SEEDS, SIGNIFICANT
 from reproduction.paper.statements import REPRODUCED, read_headlines
 from reproduction.paper.table import Table
 from reproduction.paper.tally import RANDOM, controls_that_agree, numbers
@@ -139,3 +144,94 @@ def _sage_cell(record: Record | None) -> str:
     if record is None or record["value"] is None:
         return NOTHING
     return f"{show_measured(record)} {SIGNS[record['verdict']]}"
+
+
+# --- what SaGe has beyond its controls, seed by seed
+
+
+def table_controls_paired(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    controls: Mapping[str, str],
+    compared: Mapping[str, Sequence[str]],
+    languages: Mapping[str, str],
+) -> Table:
+    """Return each SaGe tokenizer minus controls at the main statements, paired by seed.
+
+    claims, values, labels, controls, languages: as for `table_controls`. compared: SaGe tokenizer
+    -> its controls. The csv has the intervals and p-values, adjusted by Holm over all statements
+    and controls of a tokenizer.
+
+    Raises:
+        UserError: `claims` is missing or damaged.
+    """
+    rows = main_rows(read_records(claims, values, labels), read_headlines(values))
+    found = pd.DataFrame(
+        {
+            "statement": row.headline,
+            "language": languages.get(row.language or "", row.language or ""),
+            "tokenizer": labels[sage],
+            "control": controls[name],
+            **paired_difference(record["seeds"], record["controls"].get(name, ())),
+        }
+        for row in rows
+        for sage, record in row.records.items()
+        for name in compared[sage]
+    )
+    found = found.groupby(["statement", "language"], sort=False).filter(
+        lambda rows: rows["difference"].notna().any()
+    )
+    found["p_adjusted"] = adjust(found["p_value"], found["tokenizer"])
+    place = ["statement", "language"]
+    shown = found.assign(cell=found.apply(_difference_cell, axis=1)).pivot(
+        index=place, columns=["tokenizer", "control"], values="cell"
+    )
+    columns = list(dict.fromkeys(zip(found["tokenizer"], found["control"], strict=True)))
+    kept = found.drop_duplicates(place)[place].itertuples(index=False)
+    note = (
+        "Means over seeds with 95 % intervals; seed i beside the control's seed i, or beside its "
+        f"only one. *: p < {SIGNIFICANT} by the paired t test, adjusted by Holm over a tokenizer's "
+        "statements and controls. The text is the same in all."
+    )
+    return Table(
+        ["", "text", *(f"{sage} {MINUS} {control}" for sage, control in columns)],
+        [[[*row, *shown.loc[tuple(row), columns].fillna(NOTHING)] for row in kept]],
+        found,
+        note=[note],
+    )
+
+
+def paired_difference(
+    seeds: Sequence[float | str], control: Sequence[float | str]
+) -> dict[str, float]:
+    """Return the mean difference of seeds and a control's seeds, paired in order.
+
+    Args:
+        seeds: values of a tokenizer's seeds.
+        control: of a control's, as many or one.
+
+    Returns:
+        difference, low and high (95 % interval), p_value. All are nan where they cannot be paired;
+        interval and p-value where the difference of all seeds is the same.
+    """
+    of, beside = numbers(seeds), numbers(control)
+    if len(of) < FEWEST_SEEDS or len(beside) not in (1, len(of)):
+        return dict.fromkeys(("difference", "low", "high", "p_value"), np.nan)
+    differences = of - beside
+    found = {"difference": float(differences.mean()), "low": np.nan, "high": np.nan}
+    if np.ptp(differences) == 0:
+        return {**found, "p_value": np.nan}
+    test = stats.ttest_1samp(differences, 0)
+    low, high = test.confidence_interval(CONFIDENCE)
+    return {**found, "low": float(low), "high": float(high), "p_value": float(test.pvalue)}
+
+
+def _difference_cell(row: Mapping[str, Any]) -> str:
+    if pd.isna(row["difference"]):
+        return NOTHING
+    shown = number(row["difference"], "+.4f")
+    if not pd.isna(row["low"]):
+        shown += f" [{number(row['low'], '+.4f')}, {number(row['high'], '+.4f')}]"
+    return f"{shown} *" if row["p_adjusted"] < SIGNIFICANT else shown
