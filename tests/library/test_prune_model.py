@@ -136,7 +136,7 @@ print(peak() - before)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-def test_memory_holds_a_block_of_rows(tmp_path: Path) -> None:
+def test_memory_holds_one_tensor(tmp_path: Path) -> None:
     """Of a model of 240 MB, each of its tensors 80 MB."""
     size = KINDS["byte fallback"]().get_vocab_size()
     prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
@@ -156,7 +156,7 @@ def test_memory_holds_a_block_of_rows(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PEAK, *folders], capture_output=True, text=True, check=True
     )
-    assert int(done.stdout) < 64 * 1024  # less than a tensor
+    assert int(done.stdout) < 140 * 1024  # less than two tensors
 
 
 def refused(tmp_path: Path, change: dict, size: int = 900) -> str:

@@ -1,4 +1,8 @@
-"""Folders of pruned tokenizers: every file that has ids or pieces is written anew, or left out."""
+"""Folders of pruned tokenizers.
+
+Files that have ids or pieces are written anew (`tokenizer_config.json`, sentencepiece's `.model`),
+or left out, as `tokenizer.json` says the same (vocab.json, merges.txt, vocab.txt, ...).
+"""
 
 from __future__ import annotations
 
@@ -14,23 +18,18 @@ from tokenizers import Tokenizer
 from sagevocab.files import atomic_folder
 from sagevocab.huggingface.detect import path_of
 from sagevocab.huggingface.export import check_output, disk_errors, write_tokenizer
-from sagevocab.huggingface.markers import merges_of
 from sagevocab.huggingface.sentencepiece import ordinary_pieces, parse_model
 from sagevocab.huggingface.special_tokens import roles_of
-from sagevocab.pieces import tokens_by_id
 
 OLD_IDS = "old_ids.npy"
 ENTRIES_BEFORE = "entries_before_pruning"  # of tokenizer_config.json
 _TEMPLATES = "additional_chat_templates"
-# Files that a tokenizer may have beside its tokenizer.json.
-_KNOWN = (
-    *("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"),
-    *("vocab.json", "merges.txt", "vocab.txt", "chat_template.jinja"),
-)
+# Files beside a tokenizer.json that go along.
+_KNOWN = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
 
 
 def files_beside(source: Any) -> dict[str, bytes]:
-    """Return the files of a tokenizer's folder, by name, or those that `transformers` writes."""
+    """Return what goes along of a tokenizer's folder, by name; of an object, what it saves."""
     path = path_of(source)
     if path is not None:
         return _read(Path(path)) if Path(path).is_dir() else {}
@@ -56,7 +55,7 @@ def write_folder(
     *,
     force: bool,
 ) -> None:
-    """Write the folder of a pruned tokenizer: every file that holds ids or pieces is made anew.
+    """Write the folder of a pruned tokenizer.
 
     Args:
         output: a new folder.
@@ -94,17 +93,6 @@ def _made(
                     str(new_id[int(number)]): token for number, token in decoder.items()
                 }
             made[name] = _json(config)
-        elif name == "added_tokens.json":
-            made[name] = _json({token: entries[token] for token in json.loads(content)})
-        elif name == "vocab.json":
-            made[name] = _json(
-                {token: entries[token] for token in json.loads(content) if token in entries}
-            )
-        elif name == "merges.txt":
-            merges = map(" ".join, merges_of(spec["model"]))
-            made[name] = "\n".join(["#version: 0.2", *merges, ""]).encode()
-        elif name == "vocab.txt":
-            made[name] = "".join(f"{one}\n" for one in tokens_by_id(tokenizer)).encode()
         elif name.endswith(".model"):
             made[name] = _sentencepiece_model(content, entries, name)
         else:

@@ -1,7 +1,7 @@
 """`prune_model`: the rows of a model that go with a pruned tokenizer.
 
 Every tensor with a dimension of the vocabulary keeps the rows of `old_ids`; all others stay as they
-are, to the byte. Files are written tensor by tensor: memory holds a block of rows at a time.
+are, to the byte. Files are written tensor by tensor: memory holds one at a time.
 """
 
 from __future__ import annotations
@@ -281,23 +281,21 @@ def _write(source: Path, target: Path, plan: list[_Tensor], vocabulary: _Vocabul
     with source.open("rb") as old, target.open("wb") as new:
         new.write(len(text).to_bytes(8, "little") + text)
         for tensor in plan:
-            old.seek(tensor.begin)
-            if tensor.axis is None:
-                for begin in range(tensor.begin, tensor.end, _BLOCK_BYTES):
-                    new.write(old.read(min(tensor.end - begin, _BLOCK_BYTES)))
-            else:
-                _write_rows(old, new, tensor, vocabulary)
+            _write_tensor(old, new, tensor, vocabulary)
 
 
-def _write_rows(old: BinaryIO, new: BinaryIO, tensor: _Tensor, vocabulary: _Vocabulary) -> None:
-    """Write the rows that stay, in their order, and rows of zeros."""
+def _write_tensor(old: BinaryIO, new: BinaryIO, tensor: _Tensor, vocabulary: _Vocabulary) -> None:
+    """Write a tensor, or those of its rows that stay, in their order, and rows of zeros."""
+    old.seek(tensor.begin)
+    data = old.read(tensor.end - tensor.begin)
+    if tensor.axis is None:
+        new.write(data)
+        return
     before = math.prod(tensor.shape[: tensor.axis])
-    row = (tensor.end - tensor.begin) // (before * vocabulary.rows)  # bytes
+    row = len(data) // (before * vocabulary.rows)  # bytes
+    old_ids = vocabulary.old_ids
     step = max(1, _BLOCK_BYTES // row)
-    for _ in range(before):
-        for first in range(0, vocabulary.rows, step):
-            count = min(step, vocabulary.rows - first)
-            block = np.frombuffer(old.read(count * row), np.uint8).reshape(count, row)
-            low, high = np.searchsorted(vocabulary.old_ids, [first, first + count])
-            new.write(block[vocabulary.old_ids[low:high] - first])
-        new.write(bytes((vocabulary.size - len(vocabulary.old_ids)) * row))
+    for part in np.frombuffer(data, np.uint8).reshape(before, vocabulary.rows, row):
+        for first in range(0, len(old_ids), step):
+            new.write(part[old_ids[first : first + step]])
+        new.write(bytes((vocabulary.size - len(old_ids)) * row))
