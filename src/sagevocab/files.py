@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 # A table: columns of equal length by name, in a fixed order; lists or arrays of one dimension.
 # `pandas.DataFrame` takes it as it is.
 Columns = dict[str, Any]
-# Files from which `transformers` makes a tokenizer where there is not a tokenizer.json.
-_HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "pieces.txt")
 _HEAD = 10_000  # bytes of a tokenizer.json that name its parts
 
 
@@ -162,15 +161,10 @@ def fingerprint(*parts: Any) -> str:
 # --- what is at a path
 
 
-def holds_hub_tokenizer(folder: Path) -> bool:
-    """Return whether a folder has a `tokenizer.json` or what one can be made of."""
-    return any(any(folder.glob(name)) for name in ("tokenizer.json", *_HUB_FILES))
-
-
 def is_tokenizer(path: Path) -> bool:
     """Return whether what is at a path is a tokenizer and no text, as its name or files say."""
     if path.is_dir():
-        return (path / "pieces.txt").exists() or holds_hub_tokenizer(path)
+        return any((path / name).exists() for name in _TOKENIZER_FILES)
     if path.suffix == ".json" and path.is_file():
         with path.open("rb") as file:
             return b'"added_tokens"' in file.read(_HEAD)

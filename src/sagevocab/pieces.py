@@ -44,19 +44,8 @@ def is_single_character(piece: str) -> bool:
 
 
 def prunable(pieces: Sequence[str]) -> list[bool]:
-    """Return which pieces may be pruned: those of several characters that have pieces, too.
-
-    A piece that holds a character without a piece of its own stays, so that the words that it
-    covers stay covered. Only vocabularies from elsewhere have such pieces.
-    """
-    singles = set(filter(is_single_character, pieces))
-
-    def covered(piece: str) -> bool:
-        marked = piece.startswith(WORD_START) and WORD_START not in singles
-        rest = piece[2:] if marked else piece
-        return singles.issuperset(rest) and (not marked or piece[:2] in singles)
-
-    return [not is_single_character(piece) and covered(piece) for piece in pieces]
+    """Return which pieces may be pruned: those of several characters."""
+    return [not is_single_character(piece) for piece in pieces]
 
 
 def check_singles(pieces: Sequence[str], vocab_size: int) -> None:

@@ -99,8 +99,8 @@ def train(
         initial_size: pieces to prune from; a quarter more than vocab_size if left out, as in the
             paper.
         initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or what
-            one already has: a list of pieces (a file or a Python list), a sentencepiece `.model`,
-            or a folder of this library. The result segments by greedy longest match.
+            one already has: a list of pieces (a file or a Python list) or a sentencepiece
+            `.model`. The result segments by greedy longest match.
         lossless: pieces of bytes instead of characters, trained by `tokenizers`: decoding gives
             every text back, and nothing is unknown. Nothing is normalised; runs of white space are
             words. Lengths of pieces and words (`max_piece_length`, `max_word_chars`) count bytes.

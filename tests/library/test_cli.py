@@ -112,11 +112,12 @@ def test_a_compressed_text_on_standard_input(text: Path, built: Path, tmp_path: 
 
 def test_initial_vocabularies_from_elsewhere(text: Path, built: Path, tmp_path: Path) -> None:
     out, again, model = tmp_path / "unigram", tmp_path / "again", tmp_path / "own.model"
+    listed = str(out / "pieces.txt")
     small = ["--initial-size", "90", "--vocab-size", "85", *EVERY, *QUICK]
     assert main(["train", str(text), "-o", str(out), "--initial", "unigram", *small, "-q"]) == 0
     assert len(read_pieces(out / "pieces.txt")) == 85
     small = ["--vocab-size", "84", *QUICK]
-    assert main(["train", str(text), "-o", str(again), "--initial", str(out), *small, "-q"]) == 0
+    assert main(["train", str(text), "-o", str(again), "--initial", listed, *small, "-q"]) == 0
     assert len(read_pieces(again / "pieces.txt")) == 84
     # A model of sentencepiece brings its merges.
     corpus = WordCorpus.from_lines(read_lines(text), Normalizer())

@@ -34,18 +34,11 @@ def in_a_folder(folder: Path) -> Path:
     return folder
 
 
-def lossless(folder: Path) -> Path:
-    settings = {"word2vec": {"epochs": 1, "dimension": 8}, "progress": False}
-    sagevocab.train(LINES, 300, lossless=True, output=folder, **settings)
-    return folder
-
-
 FINISHED: dict[str, Callable[[Path], Any]] = {
     "tokenizers": lambda _: finished(),
     "transformers": lambda _: PreTrainedTokenizerFast(tokenizer_object=finished()),
     "a folder": in_a_folder,
     "a file": lambda folder: in_a_folder(folder) / "tokenizer.json",
-    "a lossless folder": lossless,
 }
 
 

@@ -12,7 +12,6 @@ from transformers import AutoTokenizer
 from sagevocab.huggingface.export import export_greedy
 from sagevocab.huggingface.pipelines import WordFrame
 from sagevocab.huggingface.special_tokens import BERT, KINDS, special_tokens_of
-from sagevocab.initial.vocabulary import read_initial
 from sagevocab.settings import WordSettings
 
 PIECES = ["▁", "a", "b", "▁a", "ab"]
@@ -57,16 +56,6 @@ def test_roles(tmp_path: Path) -> None:
     assert (own.bos_token, own.eos_token, own.cls_token) == ("<s>", "</s>", None)
     assert own("a<user>b")["input_ids"] == [9, 5, 8]
     assert "<user>" in own.all_special_tokens
-
-
-@pytest.mark.parametrize("name", GIVEN)
-def test_a_folder_keeps_its_special_tokens_as_the_initial_vocabulary(tmp_path, name) -> None:
-    folder = folder_of(tmp_path / "first", name)
-    initial = read_initial(folder)
-    assert initial.frame.specials.tokens == special_tokens_of(**GIVEN[name]).tokens
-    export_greedy(tmp_path / "again", initial.pieces, initial.frame)
-    for file in ("tokenizer.json", "tokenizer_config.json", "pieces.txt"):
-        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
 
 
 def test_a_text_with_commas_is_a_list_of_tokens() -> None:

@@ -180,9 +180,3 @@ def test_text_without_spaces_is_not_judged_by_its_words(caplog: pytest.LogCaptur
     lines = ["".join(line.split()) * 3 for line in lines_in("czech", 100)]
     sagevocab.train(lines, **small)
     assert "are few for" not in caplog.text
-
-
-def test_a_wordpiece_knows_a_character_that_only_begins_words() -> None:
-    corpus = WordCorpus.from_lines(["ab , b"], Normalizer())
-    assert unknown_characters(corpus, ["▁a", "b", "▁b", "▁,"]) == {}
-    assert unknown_characters(corpus, ["▁a", "b", "▁b"]) == {",": 1}

@@ -93,14 +93,12 @@ def test_the_check_lets_tokenizers_pass_and_imports_nothing_heavy(tmp_path):
     pieces.write_text("▁\na\n", encoding="utf-8")
     KINDS["wordpiece"]().save(str(tmp_path / "bert.json"))
     model(tmp_path / "x.model")
-    (tmp_path / "older").mkdir()
-    (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
     program = (
         "import sys; from reproduction.external import check_external;"
         "[check_external(path, 'key') for path in sys.argv[1:]];"
         "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
     )
-    paths = [str(tmp_path / name) for name in ("pieces.txt", "bert.json", "x.model", "older")]
+    paths = [str(tmp_path / name) for name in ("pieces.txt", "bert.json", "x.model")]
     places = [Path(package.__file__).parents[1] for package in (sagevocab, reproduction)]
     done = subprocess.run(
         [sys.executable, "-c", program, *paths],

@@ -32,11 +32,15 @@ def check_external(path: str | Path, key: str) -> None:
         read_list(path, key)
     if kind_of(path) == "model" and not path.read_bytes().startswith(_FIRST_BYTE):
         raise UserError(f"{key}: {path} {NO_MODEL}")
-    if kind_of(path) == "hub" and (file := tokenizer_json(path, key)):
+    if kind_of(path) == "hub":
+        file = tokenizer_json(path)
         try:
             json.loads(file.read_text(encoding="utf-8"))["model"]["vocab"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UserError(f"{key}: {file} is not a tokenizer; copy or build it again") from error
+            raise UserError(
+                f"{key}: {file} is not a tokenizer; copy it again, or load it with AutoTokenizer "
+                "of transformers and save it"
+            ) from error
 
 
 def import_external(path: str | Path, folder: str | Path, words: WordSettings, key: str) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from sagevocab.corpus.words import WordCorpus
-from sagevocab.pieces import WORD_START, is_single_character
+from sagevocab.pieces import WORD_START
 
 
 def unknown_characters(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
@@ -15,9 +15,7 @@ def unknown_characters(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, i
 
     The most frequent come first.
     """
-    # A WordPiece has one form of a character for the start of words and one for the inside.
-    singles = (piece.removeprefix(WORD_START) for piece in pieces if is_single_character(piece))
-    known = {WORD_START, *singles}
+    known = {WORD_START, *(piece for piece in pieces if len(piece) == 1)}
     found: Counter[str] = Counter()
     for word, count in zip(corpus.types, corpus.counts.tolist(), strict=True):
         if not known.issuperset(word):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.files import holds_hub_tokenizer, path_text
+from sagevocab.files import path_text
 from sagevocab.pieces import HUB_NAME
 
 _FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
@@ -24,14 +24,19 @@ def kind_of(path: Path) -> str:
     return "model" if path.suffix == ".model" else "list"
 
 
-def require_tokenizer(path: Path, key: str = "tokenizer") -> None:
+def require_tokenizer(path: Path, key: str = "tokenizer", to_give: str = _TO_GIVE) -> None:
     """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
+
+    Args:
+        path: of the tokenizer.
+        key: what the message begins with.
+        to_give: what to give, for the message.
 
     Raises:
         UserError: there is neither file nor folder.
     """
     if not path.exists():
-        raise UserError(f"{key}: {path} does not exist; {_TO_GIVE}; {missing_advice(path)}")
+        raise UserError(f"{key}: {path} does not exist; {to_give}; {missing_advice(path)}")
 
 
 def missing_advice(path: str | Path) -> str:
@@ -45,18 +50,9 @@ def missing_advice(path: str | Path) -> str:
     )
 
 
-def tokenizer_json(path: Path, key: str) -> Path | None:
-    """Return the `tokenizer.json` at a path; None for an older folder, which has none.
-
-    Raises:
-        UserError: there is not a tokenizer of Hugging Face.
-    """
-    file = path / "tokenizer.json" if path.is_dir() else path
-    if file.exists():
-        return file
-    if not holds_hub_tokenizer(path):
-        raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
-    return None
+def tokenizer_json(path: Path) -> Path:
+    """Return the file of the Hugging Face tokenizer at a path: in a folder, or the file itself."""
+    return path / "tokenizer.json" if path.is_dir() else path
 
 
 # --- what it is called

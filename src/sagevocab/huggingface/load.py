@@ -18,7 +18,7 @@ from sagevocab.huggingface.export import (
 )
 from sagevocab.huggingface.folders import is_own_folder
 from sagevocab.huggingface.pipelines import WordFrame
-from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of
+from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
 from sagevocab.huggingface.sentencepiece import (
     export_model,
@@ -76,7 +76,7 @@ def segmenter_of(source: Any) -> Segmenter:
         return GreedySegmenter(source.pieces)
     if path := path_of(source):
         return _segmenter_at(Path(path))
-    tokenizer = source.tokenizer() if frame else tokenizer_of(source, "tokenizer")
+    tokenizer = source.tokenizer() if frame else load_hub(source, "tokenizer")
     return HubSegmenter(parsed(tokenizer, "tokenizer"))
 
 

@@ -9,46 +9,22 @@ from typing import Any
 from tokenizers import Tokenizer
 
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import tokenizer_json
+from sagevocab.huggingface.detect import path_of, tokenizer_json
 
 
-def load_hub(path: Path, key: str) -> Tokenizer:
-    """Load a Hugging Face folder or `tokenizer.json` as it is; nothing is downloaded.
+def load_hub(source: Any, key: str) -> Tokenizer:
+    """Return the tokenizer of Hugging Face that is at a path, or that an object is or has.
 
-    Raises:
-        UserError: it is neither.
-    """
-    file = tokenizer_json(path, key)
-    try:
-        return Tokenizer.from_file(str(file)) if file else _converted(path)
-    except Exception as error:  # the library raises bare exceptions of many kinds
-        if file:
-            problem = f"{file} is not a Hugging Face tokenizer, or is damaged ({error})"
-            raise UserError(f"{key}: {problem}; copy or build it again, or give another") from error
-        problem = f"{path} is not a Hugging Face tokenizer folder ({error})"
-        raise UserError(f"{key}: {problem}; give one with a tokenizer.json") from error
-
-
-def _converted(folder: Path) -> Tokenizer:
-    """Let `transformers` make a `tokenizer.json` of an older folder; nothing is downloaded."""
-    try:
-        from transformers import AutoTokenizer
-    except ImportError as error:
-        advice = "pip install 'sagevocab[transformers]', or give a folder with a tokenizer.json"
-        raise UserError(f"{folder}: needs the package transformers; {advice}") from error
-
-    tokenizer = AutoTokenizer.from_pretrained(
-        folder, local_files_only=True, trust_remote_code=False
-    )
-    return tokenizer.backend_tokenizer
-
-
-def tokenizer_of(source: Any, key: str) -> Tokenizer:
-    """Return the tokenizer that an object is, or that one of `transformers` has.
+    Args:
+        source: a folder, a `tokenizer.json`, or a tokenizer of `tokenizers` or `transformers`.
+        key: what messages begin with.
 
     Raises:
-        UserError: it is neither.
+        UserError: it is none of these.
     """
+    path = path_of(source)
+    if path is not None:
+        return _read(tokenizer_json(Path(path)), key)
     tokenizer = getattr(source, "backend_tokenizer", source)
     if not isinstance(tokenizer, Tokenizer):
         raise UserError(
@@ -58,8 +34,22 @@ def tokenizer_of(source: Any, key: str) -> Tokenizer:
     return tokenizer
 
 
+def _read(file: Path, key: str) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(file))
+    except Exception as error:  # the library raises bare exceptions of many kinds
+        raise UserError(
+            f"{key}: {file} is not a tokenizer of Hugging Face, or is damaged ({error}); copy it "
+            "again, or load it with AutoTokenizer of transformers and save it"
+        ) from error
+
+
 def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
     """Return the parsed `tokenizer.json` of a tokenizer.
+
+    Args:
+        tokenizer: of Hugging Face.
+        key: what messages begin with.
 
     Raises:
         UserError: it has parts of its own code.

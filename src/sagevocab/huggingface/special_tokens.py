@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
@@ -155,23 +153,3 @@ def roles_of(tokens: Iterable[str]) -> dict[str, str]:
             if token in spellings:
                 roles.setdefault(role, token)
     return roles
-
-
-def read_special_tokens(folder: str | Path) -> SpecialTokens:
-    """Return the special tokens of a folder of this library, one with `▁` at word starts.
-
-    Raises:
-        UserError: a file is damaged.
-    """
-    try:
-        configuration = json.loads((Path(folder) / "tokenizer_config.json").read_text("utf-8"))
-        spec = json.loads((Path(folder) / "tokenizer.json").read_text("utf-8"))
-        added = sorted(spec["added_tokens"], key=lambda token: token["id"])
-        tokens = tuple(token["content"] for token in added)
-        roles = {role: configuration[role] for role in SPELLINGS if role in configuration}
-        return BERT if tokens == BERT.tokens else SpecialTokens(tokens, roles)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        raise UserError(
-            f"{folder}: tokenizer.json or tokenizer_config.json is damaged; build the vocabulary "
-            "again"
-        ) from error

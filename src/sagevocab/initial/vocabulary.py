@@ -5,30 +5,22 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
-from sagevocab.files import holds_hub_tokenizer
 from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
-from sagevocab.huggingface.folders import is_own_folder, read_description
 from sagevocab.huggingface.pipelines import BYTES, ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.sentencepiece import (
-    Model,
     is_bpe,
     merges_of_model,
     open_model,
     pieces_of_model,
     special_tokens_of_model,
 )
-from sagevocab.huggingface.special_tokens import (
-    BERT,
-    SpecialTokens,
-    read_special_tokens,
-    refuse_words,
-)
+from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, refuse_words
 from sagevocab.initial.byte_bpe import train_bytes
 from sagevocab.initial.sentencepiece_models import train_sentencepiece
 from sagevocab.pieces import listed_pieces, tokens_by_id, with_characters
@@ -116,10 +108,7 @@ def read_initial(
 
     Args:
         source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of
-            words), a sentencepiece `.model`, a folder with a `pieces.txt`, or a folder of this
-            library. Such a folder keeps its normalisation and special tokens, and has merges if a
-            `sentencepiece.model` of the same pieces is in it. A `.model` keeps its normalisation
-            and special tokens.
+            words), or a sentencepiece `.model`, which keeps its normalisation and special tokens.
         words: those of `WordSettings` that the user sets, where the source leaves them open.
         specials: those of the source, or BERT's, if left out.
 
@@ -137,11 +126,8 @@ def read_initial(
     if not path.exists():
         raise UserError(
             f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
-            "of pieces, a sentencepiece .model or a folder with a pieces.txt; "
-            + missing_advice(path)
+            f"of pieces or a sentencepiece .model; {missing_advice(path)}"
         )
-    if path.is_dir():
-        return _read_folder(path, words, specials)
     if kind_of(path) == "hub":
         raise _finished(path)
     read = _read_model if kind_of(path) == "model" else _read_list
@@ -151,17 +137,9 @@ def read_initial(
 def _finished(source: Any) -> UserError:
     """Return the error for a tokenizer that is finished, and has more than pieces."""
     return UserError(
-        f"initial: {name_of(source)} is not a list of pieces or a sentencepiece .model; "
-        "sagevocab.prune takes entries away from finished tokenizers"
+        f"initial: {name_of(source)} is not a list of pieces or a sentencepiece .model; give one "
+        "(a folder's pieces.txt is a list), or take entries away from it with sagevocab.prune"
     )
-
-
-def _refuse(words: Mapping[str, Any], names: Sequence[str], source: Any) -> None:
-    """Refuse settings of words that a source brings itself."""
-    for name in names:
-        if name in words:
-            reason = f"{name_of(source)} brings its own; leave it out"
-            raise SettingError(f"vocabulary.{name}", reason)
 
 
 def _read_list(
@@ -171,43 +149,16 @@ def _read_list(
     return InitialVocabulary(pieces, None, WordFrame(WordSettings(**words), specials or BERT))
 
 
-def _read_folder(
-    folder: Path, words: Mapping[str, Any], specials: SpecialTokens | None
-) -> InitialVocabulary:
-    """Read a folder: of this library, or with a list of pieces."""
-    if is_own_folder(folder):
-        description = read_description(folder)
-        if description["normalization"] is None:
-            raise _finished(folder)
-        _refuse(words, ("normalization", "max_word_chars"), folder)
-        words = {name: description[name] for name in ("normalization", "max_word_chars")}
-        specials = specials or read_special_tokens(folder)
-    elif not (folder / "pieces.txt").exists():
-        if holds_hub_tokenizer(folder):
-            raise _finished(folder)
-        raise UserError(
-            f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or a "
-            "sentencepiece .model"
-        )
-    listed = _read_list(folder / "pieces.txt", words, specials)
-    if (folder / "sentencepiece.model").exists():
-        model, _ = open_model(folder / "sentencepiece.model", "initial")
-        if pieces_of_model(model) == listed.pieces:
-            return replace(listed, merges=_merges(model))
-    return listed
-
-
 def _read_model(
     path: Path, words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
     """Read a sentencepiece model; its control symbols are special tokens."""
     model, rule = open_model(path, "initial")
-    _refuse(words, ("normalization",), path)
+    if "normalization" in words:
+        reason = f"{name_of(path)} brings its own; leave it out"
+        raise SettingError("vocabulary.normalization", reason)
     own = special_tokens_of_model(model)
     refuse_words(own.tokens, f"initial: {path}")
     frame = WordFrame(WordSettings(rule, **words), specials or own)
-    return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
-
-
-def _merges(model: Model) -> list[tuple[str, str]] | None:
-    return merges_of_model(model) if is_bpe(model) else None
+    merges = merges_of_model(model) if is_bpe(model) else None
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)

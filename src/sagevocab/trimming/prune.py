@@ -21,9 +21,9 @@ from tokenizers import Tokenizer
 
 from sagevocab.corpus.lines import Texts, lines_of
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
+from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
-from sagevocab.huggingface.pretrained import load_hub, parsed, tokenizer_of
+from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.trimming.choice import BY, check_by, order_of_pruning
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.folder import files_beside, write_folder
@@ -106,19 +106,10 @@ def prune(
     check_by(by)
     if output is not None:
         check_output(output, force)
-    source = path_of(tokenizer)
     name = name_of(tokenizer)
-    if source is not None:
-        require_tokenizer(Path(source))
-        if kind_of(Path(source)) != "hub":
-            raise UserError(
-                f"tokenizer: {source} is not a tokenizer.json or a folder with one; load it with "
-                "AutoTokenizer of transformers and save it"
-            )
-    if source is None:
-        whole = tokenizer_of(tokenizer, "tokenizer")
-    else:
-        whole = load_hub(Path(source), "tokenizer")
+    if (source := path_of(tokenizer)) is not None:
+        require_tokenizer(Path(source), to_give="give a Hugging Face folder or a tokenizer.json")
+    whole = load_hub(tokenizer, "tokenizer")
     spec = parsed(whole, "tokenizer")
     model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
     _check_scores(scores, whole)
