@@ -104,7 +104,7 @@ REASONS = {
     "drips the page of a redirect": SLOW,
     "short, without a length": "breaks off or is damaged|instead of",
     "short, with a wrong length": "breaks off or is damaged|instead of",
-    "empty": "something else than a .bz2 file|instead of",
+    "empty": "gives an empty file|instead of",
     "damaged": "something else than a .bz2 file|instead of",
     "web page": "gives a web page instead of the file",
     "redirects to itself": "redirects without end",
@@ -370,6 +370,35 @@ def test_a_proxy_that_refuses_is_said_and_is_not_the_server(
         get(["https://a.invalid/a"], tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("http://", "HTTPS_PROXY is no address"),
+        ("http://127.0.0.1:port", "this, or HTTPS_PROXY, is no address"),
+        ("http://me:sec/ret@127.0.0.1:9", "this, or HTTPS_PROXY, is no address"),
+        ("http://me:sec\u20acret@127.0.0.1:9", "the password in HTTPS_PROXY"),
+        ("socks5://127.0.0.1:9", "the proxy cannot be reached; see HTTPS_PROXY|is no address"),
+    ],
+)
+def test_an_address_of_a_proxy_that_cannot_be_used_is_said_without_its_password(
+    tmp_path, monkeypatch, address, message
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    with pytest.raises(UserError, match=message) as caught:
+        get(["https://a.invalid/a"], tmp_path)
+    assert "sec" not in str(caught.value) and "ret@" not in str(caught.value)
+
+
+def test_headers_that_are_malformed_bring_no_signed_address_into_the_log(
+    server, tmp_path, monkeypatch, caplog
+) -> None:
+    broken = {"X-A": "1\r\nno colon"}
+    monkeypatch.setitem(FAULTS, "broken", lambda handler: handler.reply(500, b"", broken))
+    server.faults = ["broken"]
+    get([f"{server.url}/a?X-Amz-Signature=abc"], tmp_path)
+    assert "Failed to parse" not in caplog.text
+
+
 def test_certificates_that_cannot_be_used_are_named(tmp_path, monkeypatch) -> None:
     for bundle in (tmp_path / "none.pem", tmp_path / "empty.pem"):
         monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
@@ -417,6 +446,26 @@ def test_a_finished_download_is_not_fetched_again(server, tmp_path) -> None:
     get([f"{server.url}/a"], tmp_path, sha256=SHA256, size=len(CONTENT))
     assert (tmp_path / "out").read_bytes() == CONTENT
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("span", [None, (0, len(PACKED))], ids=["file", "span"])
+@pytest.mark.parametrize(
+    "damaged", [PACKED[:-9], PACKED[:9] + bytes(len(PACKED) - 9), b"", b"<html>"]
+)
+def test_a_copy_that_is_damaged_is_fetched_again(server, tmp_path, damaged, span) -> None:
+    server.content, urls = PACKED, [f"{server.url}/a.bz2"]
+    path = download(urls, cache_dir=tmp_path, span=span).path
+    path.write_bytes(damaged)
+    assert download(urls, cache_dir=tmp_path, span=span).path.read_bytes() == PACKED
+
+
+def test_a_file_that_does_not_end_as_it_should_is_refused(server, tmp_path) -> None:
+    server.content = bz2.compress(b"<a></a>\n")
+    url = f"{server.url}/a.bz2"
+    whole = download([url], cache_dir=tmp_path, expected=Expected(end=b"</a>"))
+    assert whole.path.read_bytes() == server.content
+    with pytest.raises(UserError, match="a part of the file: it does not end with </b>"):
+        download([url], cache_dir=tmp_path, expected=Expected(end=b"</b>"))
 
 
 @pytest.mark.parametrize(("folder", "readers"), [(0o750, 0o040), (0o755, 0o044), (0o700, 0)])

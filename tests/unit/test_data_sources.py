@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fault_server import Running
-from reproduction.data import download
+from reproduction.data import download, sources
 from reproduction.data.files import format_of_name
 from reproduction.data.sources import Download, Packaged, Source, resolve_source, retrieve
 from reproduction.data.streams import Sample
@@ -94,6 +94,12 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
 def test_a_missing_package_or_file_is_one_line(tmp_path, package, message) -> None:
     with pytest.raises(UserError, match=message):
         get(packaged(package), tmp_path)
+
+
+def test_a_file_of_a_package_that_cannot_be_read_is_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(sources, "package_file", lambda _name, _key: tmp_path)
+    with pytest.raises(UserError, match=rf"^{tmp_path}: cannot be read \(Is a directory\)"):
+        get(packaged(LEE), tmp_path)
 
 
 def test_text_files_of_packages_are_joined_line_by_line(tmp_path, monkeypatch) -> None:
@@ -189,6 +195,18 @@ def test_only_where_no_list_of_checksums_is_a_dump_goes_without(tmp_path, dump, 
         other.faults = [fault] * 20
         both = source.model_copy(update={"sums": [*source.sums, f"{mirror.url}/sums"]})
         get(both, tmp_path / "elsewhere")
+
+
+def test_a_dump_that_is_not_closed_is_a_part_and_is_not_kept(tmp_path) -> None:
+    with Running() as server:
+        source = behind(f"{server.url}/dump.xml.bz2", format="mediawiki")
+        for part in (b"<mediawiki><page></page>", b""):
+            server.content = bz2.compress(part)
+            with pytest.raises(UserError, match="a part of the file.*</mediawiki>"):
+                get(source, tmp_path)
+        server.content = DUMP
+        get(source, tmp_path)
+    assert (tmp_path / "out").read_bytes() == DUMP
 
 
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:

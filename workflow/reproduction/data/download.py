@@ -93,11 +93,13 @@ class Expected:
     """What is known of a file before it is fetched.
 
     checksums: name of a hash function (sha256, sha1, md5, or git for a blob's) -> hex digest.
+    end: how its text ends, without white space; looked at where no checksum is known.
     check: reads a file, and raises RefusedError where it is not what it should be.
     """
 
     size: int | None = None
     checksums: Mapping[str, str] = field(default_factory=dict)
+    end: bytes = b""
     check: Callable[[Path], Any] | None = None
 
 
@@ -144,7 +146,7 @@ def download(
     for url in _in_order(urls, cache_dir, span):
         path = cache_dir / cache_name(url, span)
         try:
-            sha256 = _finished(path, wanted)
+            sha256 = _finished(path, url, wanted)
             if not sha256 and offline:
                 raise RefusedError(f"HF_HUB_OFFLINE is set, and {cache_dir} lacks it; unset it")
             sha256 = sha256 or _fetched(path, _Request(url, span, headers or {}, wanted))
@@ -252,7 +254,7 @@ def _fetched(path: Path, request: _Request) -> str:
         lock = path.with_name(f"{path.name}.lock")
         with turn(lock, lambda holder: log.info("%s: process %s fetches it", path, holder)):
             # Who held the lock before may have fetched it.
-            if sha256 := _finished(path, expected):
+            if sha256 := _finished(path, request.url, expected):
                 return sha256
             part = path.with_name(f"{path.name}.part")
             # Without a checksum, nothing would show that a rest is of another file.
@@ -274,10 +276,10 @@ def _remove(part: Path) -> None:
         ) from error
 
 
-def _finished(path: Path, expected: Expected) -> str | None:
+def _finished(path: Path, url: str, expected: Expected) -> str | None:
     """Return the SHA-256 of a finished download; None if there is none, or not of this file."""
     try:
-        return _compared(path, expected)
+        return _checked(path, url, expected)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except RefusedError as error:
@@ -329,14 +331,21 @@ def _checked(path: Path, url: str, expected: Expected) -> str:
     sha256 = _compared(path, expected)
     if expected.checksums:
         return sha256
+    if not start:
+        raise RefusedError("gives an empty file")
     if not start.startswith(_MAGIC.get(suffix, b"")):
         raise RefusedError(f"gives something else than a {suffix} file")
+    end = b""
     try:
         with open_bytes(path) as file:
-            while file.read(1 << 20):
-                pass
+            while block := file.read(1 << 20):
+                end = (end + block)[-1024:]
     except DAMAGE as error:
         raise RefusedError(f"gives a file that breaks off or is damaged ({error})") from error
+    if not end.rstrip().endswith(expected.end):
+        raise RefusedError(
+            f"gives a part of the file: it does not end with {expected.end.decode()}"
+        )
     return sha256
 
 
@@ -380,6 +389,8 @@ def _as_given(request: requests.PreparedRequest) -> requests.PreparedRequest:
     return request
 
 
+# It quotes signed addresses where headers are malformed.
+logging.getLogger("urllib3").setLevel(logging.ERROR)
 # One for all requests, since it keeps connections open: some servers refuse many new ones in a row.
 _session = _Session()
 _answered: set[str] = set()  # servers that have answered this process
@@ -618,14 +629,17 @@ _ODD = (ValueError, OverflowError)  # of addresses and headers, such as that of 
 # have signed addresses in them.
 _LASTING = {
     "TooManyRedirects": "redirects without end",
-    "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified",
+    "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified; see REQUESTS_CA_BUNDLE",
     "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",
-    "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this is no address",
-    "InvalidHeader|UnicodeEncodeError": "a header cannot be sent; see whether HF_TOKEN is whole",
+    "InvalidProxyURL": "HTTPS_PROXY is no address; write http://HOST:PORT",
+    "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this, or HTTPS_PROXY, is no "
+    "address",
+    "InvalidHeader|UnicodeEncodeError": "a header cannot be sent; see whether HF_TOKEN is "
+    "whole, and the password in HTTPS_PROXY",
 }
 _PASSING = {
-    "ProxyError.*(NewConnectionError|ConnectTimeout|NameResolutionError)": "the proxy cannot be "
-    "reached; see HTTPS_PROXY",
+    "SOCKS|ProxyError.*(NewConnectionError|ConnectTimeout|NameResolutionError)": "the proxy "
+    "cannot be reached; see HTTPS_PROXY",
     "ProxyError": "the proxy cut the connection",
     "gaierror|NameResolutionError": "the name of the server does not resolve",
     "Timeout": "no answer in time",

@@ -131,7 +131,7 @@ class Packaged(_Verified):
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
-        contents = [package_file(name, self.key).read_bytes() for name in self._files]
+        contents = [_content(package_file(name, self.key)) for name in self._files]
         if len(contents) > 1:
             contents = [text if text.endswith(b"\n") else text + b"\n" for text in contents]
         with atomic_path(output) as temporary:
@@ -145,6 +145,16 @@ class Packaged(_Verified):
                         f"requirements.lock, or {self.advice}"
                     )
         return seen
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"{file}: cannot be read ({error.strerror}); whoever installed the package can make it "
+            "readable"
+        ) from error
 
 
 class Download(_Verified):
@@ -174,7 +184,8 @@ class Download(_Verified):
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
         checksums = {"sha256": self.sha256} if self.sha256 else self._checksum_of(self.urls)
-        expected = Expected(self.bytes, checksums)
+        end = b"</mediawiki>" if self.format == "mediawiki" else b""
+        expected = Expected(self.bytes, checksums, end)
         fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
         publish(fetched.path, output)
         return {

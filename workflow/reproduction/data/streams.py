@@ -67,9 +67,9 @@ def draw_streams(
         UnavailableError: no server has the dump or its index, or none gives parts of the dump.
         UserError: no server answers, the index is none, or the whole dump has fewer lines.
     """
-    whole = f"{advice}, or `{key}.lines: null` to read all of the dump"
+    advice = f"{advice}, or `{key}.lines: null` to read all of the dump"
     expected = Expected(checksums=checksums or {}, check=read_index)
-    index = download(index_urls, cache_dir=cache_dir, expected=expected, advice=whole)
+    index = download(index_urls, cache_dir=cache_dir, expected=expected, advice=advice)
     spans = read_index(index.path)
     dump = _Dump(urls, cache_dir, advice)
     header = bz2.decompress(dump.read((0, spans[0][0])))
@@ -163,12 +163,9 @@ def stream_articles(header: bytes, stream: bytes, name: str) -> Iterator[Article
     header: the beginning of the dump, which opens its root element. name: for messages.
 
     Raises:
-        UserError: the stream is damaged.
+        UserError: the stream holds something else.
     """
-    try:
-        xml = io.BytesIO(header + bz2.decompress(stream) + _END)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{name}: is damaged ({error}); delete it and run again") from error
+    xml = io.BytesIO(header + bz2.decompress(stream) + _END)
     return (article for article in articles_in(xml, name) if article is not None)
 
 
