@@ -104,6 +104,17 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
     assert seconds_of_jobs(run_of())["pretrain_model"] == 24 * 3600
 
 
+def test_downloads_are_what_the_catalogue_says_of_each_set_once() -> None:
+    sets = {"languages": ["en", "tr"], "domains": ["legal"], "tasks": ["cola"]}
+    few = {"probes": {"tasks": ["cola"]}, "lm": {"enabled": False}}
+    jobs = {"retrieve_source": 5}
+    part = costs_of(run_of(**sets, **few), jobs).downloads
+    # 300 MB of the English text, all of the Turkish, the bills, and a task with two splits.
+    assert part == 300e6 + 0.6e9 + 176e6 + 0.3e6
+    whole = {"language_settings": {"en": {"lines": None}}}
+    assert costs_of(run_of(**sets, **few, **whole), jobs).downloads == part + 12e9 - 300e6
+
+
 def test_a_misspelt_target_gets_the_nearest_and_values_of_options_none() -> None:
     targets = ["figure_fertility", "table_overlap", "vocabularies", "all"]
     given = ["--cores", "2", "--executor", "slurm", "config/demo.yaml", "all", "figur_fertility"]

@@ -8,6 +8,7 @@ most on the size of the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,15 +52,14 @@ CAPPED_SECONDS = {
     "probe_task": (60, 100_000),
 }
 BLOCKS_SECONDS = 350  # of train_embeddings with `trainer: blocks`
-# A dump that is taken whole, as Turkish: as much text as so many English lines, and its bytes.
-WHOLE_WIKIPEDIA, WHOLE_DUMP = 2_900_000, 900_000_000
-DUMP_BYTES = 460  # to download for a line, of a part of a dump
+WHOLE_WIKIPEDIA = 2_900_000  # lines of a text that is taken whole, as Turkish
 PACKAGED = 5_000  # lines of a text that a package ships
 LINE_BYTES = 100  # of a local text
-ON_THIS_MACHINE = ("path", "package", "constructed")
 START_SECONDS = 2.0  # of any job
 FINETUNING_HOURS = 100 / 90  # of a GPU
 UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
+# What the catalogue says of a size: "about 12 GB; 300 MB for `lines`".
+_SIZE, _UNITS = re.compile(r"([\d.]+) ([MG]B)"), {"MB": 1e6, "GB": 1e9}
 
 
 @dataclass(frozen=True)
@@ -140,17 +140,12 @@ def _lines(run: Run, language: str) -> float:
 
 
 def _downloads(run: Run) -> int:
-    """Return about how many bytes a run downloads."""
-    sources = [run.source(*named) for named in run.sources]
-    known = [
-        getattr(source, "bytes", None) or 0
-        for source in sources
-        if source.kind not in ON_THIS_MACHINE
-    ]
-    languages = {name: run.source("language_settings", name) for name in run.languages}
-    dumps = [
-        run.language(name).lines
-        for name, source in languages.items()
-        if source.kind not in ON_THIS_MACHINE and not getattr(source, "bytes", None)
-    ]
-    return sum(known) + sum(DUMP_BYTES * lines if lines else WHOLE_DUMP for lines in dumps)
+    """Return about how many bytes a run downloads, by the sizes in the catalogue."""
+    sizes: dict[str, float] = {}
+    for section, name, split in run.sources:
+        source = run.source(section, name, split)
+        whole, _, of_part = (source.size or "").partition(";")
+        is_part = of_part and section == "language_settings" and run.language(name).lines
+        if said := _SIZE.search(of_part if is_part else whole):
+            sizes[str(source.name)] = float(said[1]) * _UNITS[said[2]]
+    return round(sum(sizes.values()))
