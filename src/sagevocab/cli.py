@@ -178,9 +178,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     one_or_more("--sizes", type=_sizes, metavar="N,N,...", help=several)
     add("--column", metavar="NAME", help=_COLUMN)
     preset = (
-        "the algorithm as printed, the authors' program (SaGe 1.0) or its loss alone, or a count "
+        "the algorithm as printed, the authors' program (SaGe 1.0) or its loss alone, or, without "
     )
-    preset += f"without Word2Vec {_DEFAULT}"
+    preset += f"Word2Vec, a count or a code of the text {_DEFAULT}"
     add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--threads", help="changes the time, not the result (default: all cores)", **sizes)
     lossless = "use pieces of bytes: decoding gives back every text, with its spaces"

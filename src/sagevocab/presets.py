@@ -46,5 +46,15 @@ PRESETS: dict[str, dict[str, Any]] = {
         "contexts": "zero",
         "rerank_every": 0,
     },
+    # Bits that a code of the text grows by, without Word2Vec: `sagevocab.pruning.codes`.
+    "bigram_code": {
+        "decoder": "greedy",
+        "loss": "bigram_code",
+        "loss_lines": "all",
+        "context_matrix": "own",
+        "retrain": False,
+        "push_back_line_start": False,
+        "contexts": "real",
+    },
 }
 DEFAULT_PRESET = "printed"

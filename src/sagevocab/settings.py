@@ -153,14 +153,16 @@ Decoder = Annotated[
 READINGS = ("total", "mean_piece_lines", "mean_string_lines")
 COUNT = "tokens_per_line"  # what ranks pieces instead of a loss
 RELEASED = "released"  # the loss as SaGe 1.0 takes it
+UNIGRAM_CODE, BIGRAM_CODE = "unigram_code", "bigram_code"  # see `pruning.codes`
 Loss = Annotated[
-    Literal[*READINGS, RELEASED, COUNT],
+    Literal[*READINGS, RELEASED, COUNT, UNIGRAM_CODE, BIGRAM_CODE],
     Field(
         description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
         "mean over the lines that hold the piece; or the mean over those that hold its string. "
         "released prunes exactly as SaGe 1.0, the authors' program, does. tokens_per_line is a "
         "count instead of a loss: the tokens that are the piece, divided by the lines that hold "
-        "its string."
+        "its string. bigram_code and unigram_code are bits that a code of the text grows by, in "
+        "which a token is predicted from the one before, or from its frequency alone."
     ),
 ]
 LossLines = Annotated[
@@ -198,6 +200,12 @@ Contexts = Annotated[
         "number of words."
     ),
 ]
+# Losses that take no vectors -> what contexts may be: those of a count are none.
+_CONTEXTS_OF = {
+    COUNT: ("zero",),
+    UNIGRAM_CODE: ("zero",),
+    BIGRAM_CODE: ("real", "shuffled"),
+}
 _PRINTED = PRESETS[DEFAULT_PRESET]
 
 
@@ -260,21 +268,27 @@ class SageSettings(SageKeys):
         return self
 
     @model_validator(mode="after")
-    def _counts_need_no_contexts(self) -> SageSettings:
-        for key, needed in (("contexts", "zero"), ("push_back_line_start", False)):
-            value = getattr(self, key)
-            if self.counts and value != needed:
+    def _counts_need_no_vectors(self) -> SageSettings:
+        contexts = _CONTEXTS_OF.get(self.loss)
+        if contexts and self.contexts not in contexts:
+            raise SettingError(
+                "contexts",
+                f"{self.contexts} is for a loss with vectors, and {self.loss} has none; set it to "
+                f"{' or '.join(contexts)}, or choose another loss",
+            )
+        for key in ("push_back_line_start", "retrain"):
+            if contexts and getattr(self, key):
                 raise SettingError(
                     key,
-                    f"{value} is for a loss, and {COUNT} is a count without contexts; set it to "
-                    f"{needed}, as the preset counts does, or choose a loss",
+                    f"True is for a loss with vectors, and {self.loss} has none; set it to False, "
+                    "or choose another loss",
                 )
         return self
 
     @property
-    def counts(self) -> bool:
-        """Whether pieces are ranked by a count, not by a loss."""
-        return self.loss == COUNT
+    def has_vectors(self) -> bool:
+        """Whether embeddings are trained for the loss."""
+        return self.contexts != "zero" and self.loss != BIGRAM_CODE
 
     def ranks_before(self, batch: int) -> bool:
         """Return whether all pieces are ranked before a batch; they are numbered from 0."""

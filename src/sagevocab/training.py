@@ -108,8 +108,9 @@ def train(
             roles are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown
             token is among them, unless lossless.
         preset: `printed` (the paper as printed), `released` (the program published for it,
-            exactly), `released_loss` (its loss without the details of its code) or `counts` (a
-            count that chooses much as that loss does, without Word2Vec).
+            exactly), `released_loss` (its loss without the details of its code), `counts` (a
+            count that chooses much as that loss does, without Word2Vec) or `bigram_code` (bits that
+            a code of the text grows by, without Word2Vec).
         sage: single settings of the pruning by name, those of `settings.SageSettings`.
         word2vec: those of `settings.Word2VecKeys`.
         vocabulary: those of `settings.VocabularyKeys`.
@@ -154,7 +155,7 @@ def train(
                 report(Progress("initial vocabulary"))
             start = given or _trained_initial(corpus, settings, frame, place)
             _warn_of_little_text(place, corpus, settings.sage.vocab_size)
-            if settings.sage.contexts != "zero":
+            if settings.sage.has_vectors:
                 report(Progress("word2vec", 0, settings.word2vec.epochs))
             segmenter = make_segmenter(settings.sage.decoder, start.pieces, start.merges)
             embeddings = initial_embeddings(
@@ -225,7 +226,7 @@ class TrainSettings:
                 )
         if self.is_trained:
             check_pruning(self.vocabulary.initial_size, self.sage)
-        if self.sage.contexts != "zero":
+        if self.sage.has_vectors:
             require_trainer(self.word2vec)
 
     @property

@@ -163,6 +163,10 @@ def test_counts_take_no_contexts():
         settings_from("printed", loss="tokens_per_line")
     with pytest.raises(UserError, match=r"sage\.push_back_line_start: "):
         settings_from("counts", push_back_line_start=True)
+    with pytest.raises(UserError, match=r"sage\.contexts: zero .*real or shuffled"):
+        settings_from("bigram_code", contexts="zero")
+    with pytest.raises(UserError, match=r"sage\.retrain: "):
+        settings_from("bigram_code", retrain=True)
 
 
 @pytest.mark.parametrize(

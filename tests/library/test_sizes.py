@@ -27,7 +27,9 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in names}
 
 
-@pytest.mark.parametrize("preset", ["printed", "released", "released_loss", "counts"])
+@pytest.mark.parametrize(
+    "preset", ["printed", "released", "released_loss", "counts", "bigram_code"]
+)
 def test_a_size_is_what_a_training_that_ends_there_gives(preset: str, tmp_path: Path) -> None:
     built = sagevocab.train(LINES, 150, preset=preset, **SMALL)
     for size in (150, 163, 165, 199, 200):  # at the end of a batch, and amid one

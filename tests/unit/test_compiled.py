@@ -7,6 +7,7 @@ from numba.core.registry import CPUDispatcher
 
 MODULES = [
     "sagevocab.segmentation.decoder",
+    "sagevocab.pruning.codes",
     "sagevocab.pruning.kernels",
     "sagevocab.segmentation.counts",
     "sagevocab.word2vec.blocks",

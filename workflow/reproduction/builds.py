@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from reproduction.readings import reading_settings
 from sagevocab.presets import PRESETS
+from sagevocab.settings import BIGRAM_CODE
 
 if TYPE_CHECKING:
     from reproduction.settings import Configuration, Tokenizer
@@ -136,14 +137,19 @@ def _sage_settings(config: Configuration, stanza: Tokenizer) -> dict[str, Any]:
 
 
 def _start(initial: str, reading: Mapping[str, Any], seed: int) -> str:
-    if reading["contexts"] == "zero":
+    if not _has_vectors(reading):
         return ""
     shuffled = ".shuffled" if reading["contexts"] == "shuffled" else ""
     return f"{initial}.{reading['decoder']}{shuffled}.seed{seed}"
 
 
+def _has_vectors(reading: Mapping[str, Any]) -> bool:
+    """Return what `SageSettings.has_vectors` of a reading would be, that is not checked yet."""
+    return reading["contexts"] != "zero" and reading["loss"] != BIGRAM_CODE
+
+
 def _word2vec(config: Configuration, reading: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of embeddings; of one that trains none their dimension decides alone."""
-    if reading["retrain"] and reading["contexts"] != "zero":
+    if reading["retrain"] and _has_vectors(reading):
         return word2vec_settings(config)
     return {"dimension": config.word2vec.dimension}

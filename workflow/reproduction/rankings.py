@@ -37,7 +37,7 @@ def take_rankings(
         pieces: the initial vocabulary.
         merges: its merges, by rank.
         embeddings: of `pieces`, used throughout, so that rankings differ by the vocabulary only;
-            None with contexts `zero`.
+            None for settings without vectors.
         ablations: of the pruning, as `build_sage` gives them: they say which vocabulary each batch
             had.
         settings: of the pruning.
@@ -49,7 +49,7 @@ def take_rankings(
     Raises:
         UserError: the embeddings or the record are of another vocabulary.
     """
-    if settings.contexts == "zero":
+    if not settings.has_vectors:
         embeddings = Embeddings.zero(pieces, 1)
     if embeddings is None or embeddings.pieces != list(pieces):
         raise UserError("embeddings: are of another vocabulary; take those the pruning began with")

@@ -259,7 +259,8 @@ class Tokenizer(Section):
         "published as SaGe 1.0, exactly; `released_loss` has its loss without the details of its "
         "code (merges, mean over at most 1000 lines with the string, one matrix, no retraining, "
         "line-start pieces pushed back); `counts` ranks once by a count without contexts, as a "
-        "control. Single keys below override it."
+        "control; `bigram_code` prunes what a code of the text needs least. Single keys below "
+        "override it."
     )
     decoder: Decoder | None = optional()
     loss: Loss | None = optional()

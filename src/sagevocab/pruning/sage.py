@@ -19,7 +19,8 @@ difference is 0. `released` has it exactly.
 The loss `released` is another algorithm, that of SaGe 1.0, line by line: `released`.
 
 With an m of 0 pieces are ranked once, and this ranking is kept. The loss `tokens_per_line` is a
-count that needs no vectors (`loss.TokensPerLine`).
+count that needs no vectors (`loss.TokensPerLine`); neither do the losses `unigram_code` and
+`bigram_code` (`codes`).
 
 With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
 whose words are permuted. Nothing else changes, so the difference is what contexts do.
@@ -38,6 +39,7 @@ from sagevocab.errors import UserError
 from sagevocab.files import Columns
 from sagevocab.pieces import check_singles, prunable
 from sagevocab.progress import Listener, Progress, log_progress
+from sagevocab.pruning.codes import CodeLosses
 from sagevocab.pruning.loss import (
     AblationLosses,
     Losses,
@@ -48,7 +50,15 @@ from sagevocab.pruning.loss import (
 )
 from sagevocab.pruning.released import ReleasedLosses, ReleasedSettings, prune_as_released
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
-from sagevocab.settings import RELEASED, SageSettings, Word2VecSettings, check_pruning
+from sagevocab.settings import (
+    BIGRAM_CODE,
+    COUNT,
+    RELEASED,
+    UNIGRAM_CODE,
+    SageSettings,
+    Word2VecSettings,
+    check_pruning,
+)
 from sagevocab.settings import settings_from as settings_from
 from sagevocab.word2vec.embeddings import Embeddings, train_embeddings
 
@@ -91,8 +101,8 @@ def build_sage(
         corpus: the text as it is, whatever `settings.contexts` says.
         pieces: the initial vocabulary.
         merges: of the initial vocabulary by rank, for the decoder `merges`.
-        embeddings: of `pieces`, from `initial_embeddings`, used from batch 0 on; contexts `zero`
-            needs none.
+        embeddings: of `pieces`, from `initial_embeddings`, used from batch 0 on; settings without
+            vectors need none.
         settings: of the pruning.
         word2vec: for retraining.
         train: makes embeddings when they are due again.
@@ -172,14 +182,14 @@ def initial_embeddings(
     word2vec: Word2VecSettings,
     progress: Listener = log_progress,
 ) -> Embeddings:
-    """Return the embeddings of the segmenter's pieces that `settings.contexts` asks for.
+    """Return the embeddings of the segmenter's pieces that `settings` ask for.
 
-    The arguments are those of `train_embeddings`; `zero` needs no Word2Vec.
+    The arguments are those of `train_embeddings`; settings without vectors need no Word2Vec.
 
     Raises:
         UserError: the corpus shows no piece at all.
     """
-    if settings.contexts == "zero":
+    if not settings.has_vectors:
         return Embeddings.zero(segmenter.pieces, word2vec.dimension)
     corpus = with_contexts(corpus, settings)
     return train_embeddings(corpus, segmenter, word2vec, progress)
@@ -193,11 +203,11 @@ def with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
 def _start(
     embeddings: Embeddings | None, pieces: Sequence[str], settings: SageSettings, dimension: int
 ) -> Embeddings:
-    """Return the embeddings that pruning starts from; contexts `zero` takes none but zeros."""
-    if settings.contexts == "zero":
+    """Return the embeddings that pruning starts from; zeros where there are no vectors."""
+    if not settings.has_vectors:
         return Embeddings.zero(pieces, dimension)
     if embeddings is None:
-        raise ValueError("embeddings may be left out with contexts zero alone")
+        raise ValueError("embeddings may be left out without vectors alone")
     return embeddings
 
 
@@ -206,21 +216,24 @@ def make_losses(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     settings: SageSettings,
-) -> AblationLosses | TokensPerLine | ReleasedLosses:
+) -> AblationLosses | TokensPerLine | CodeLosses | ReleasedLosses:
     """Return what takes the losses that `settings` mean."""
     if settings.loss == RELEASED:
         program = _settings_of_program(corpus, settings)
         return ReleasedLosses(corpus, pieces, merges, program, threads=settings.threads)
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-    if settings.counts:
+    if settings.loss == COUNT:
         return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
+    if settings.loss in (UNIGRAM_CODE, BIGRAM_CODE):
+        bigrams, threads = settings.loss == BIGRAM_CODE, settings.threads
+        return CodeLosses(corpus, len(pieces), decoder, bigrams=bigrams, threads=threads)
     lines = None if settings.loss_lines == "all" else settings.loss_lines
     objective = Objective(settings.window, settings.loss, lines, settings.seed)
     return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 
 
 def use_embeddings(
-    losses: AblationLosses | TokensPerLine | ReleasedLosses,
+    losses: AblationLosses | TokensPerLine | CodeLosses | ReleasedLosses,
     embeddings: Embeddings,
     pieces: Sequence[str],
     settings: SageSettings,
@@ -277,7 +290,7 @@ class _Pruning:
         self,
         pieces: Sequence[str],
         merges: Sequence[tuple[str, str]] | None,
-        losses: AblationLosses | TokensPerLine,
+        losses: AblationLosses | TokensPerLine | CodeLosses,
         embeddings: Embeddings,
         settings: SageSettings,
     ) -> None:
@@ -299,7 +312,7 @@ class _Pruning:
         """Return whether embeddings are to be trained before the next batch."""
         settings = self._settings
         period = settings.retrain_every * settings.rerank_every
-        if not settings.retrain or settings.contexts == "zero" or not period:
+        if not settings.retrain or not settings.has_vectors or not period:
             return False
         return self.iteration % period == 0 and self.iteration != self._trained_at
 
