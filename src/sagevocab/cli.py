@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args, get_origin
 
 from sagevocab import __version__
-from sagevocab.corpus.lines import BAD_TEXT, check_texts, lines_of
+from sagevocab.corpus.lines import BAD_TEXT, lines_of
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import require_tokenizer
 from sagevocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.settings import (
     DEFAULT_SEED,
@@ -305,7 +304,6 @@ def _metavar(kind: Any) -> str:
 
 
 # --- commands; their first lines are the usage's
-# Files are looked for before the libraries are loaded that read them, which takes seconds.
 
 
 def run_train(arguments: argparse.Namespace) -> None:
@@ -364,7 +362,6 @@ def run_prune(arguments: argparse.Namespace) -> None:
     tokenizer's model.
     """
     files = _files(arguments.files)
-    require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.trimming.prune import prune
 
     given = ("vocab_size", "by", "keep", "column", "bad_text", "output", "force")
@@ -384,7 +381,6 @@ def run_encode(arguments: argparse.Namespace) -> None:
     line gives an empty line.
     """
     files = _files(arguments.files)
-    require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.huggingface.load import load
 
     lines = lines_of(files, arguments.column, arguments.bad_text)
@@ -399,8 +395,6 @@ def run_encode(arguments: argparse.Namespace) -> None:
 def run_compare(arguments: argparse.Namespace) -> None:
     """Print the intrinsic measures of tokenizers on the same text."""
     files = _files(arguments.text)
-    for path in arguments.tokenizers:
-        require_tokenizer(Path(path))
     from sagevocab.evaluation.compare import compare
 
     given = ("normalization", "max_word_chars", "column", "bad_text")
@@ -425,13 +419,7 @@ def run_export(arguments: argparse.Namespace) -> None:
 
 
 def _files(names: Sequence[str]) -> list[Path]:
-    """Return the paths of the texts that a command is given.
-
-    Raises:
-        UserError: a file is missing or a folder.
-    """
-    files = [Path(name) for name in names]
-    check_texts(files)
+    """Return the paths of the texts that a command is given."""
     if "-" in names and sys.stdin and sys.stdin.isatty():
         print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
-    return files
+    return [Path(name) for name in names]

@@ -134,7 +134,7 @@ def train(
     """
     with _errors_of_parameters():
         lines, place = _CountedLines(lines_of(texts, column, bad_text)), describe_texts(texts)
-        sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
+        sections = {"vocabulary": vocabulary, "word2vec": word2vec, "sage": sage}
         numbers = {"vocab_size": vocab_size, "initial_size": initial_size}
         settings = _settings(initial, lossless, preset, sections, numbers, seed, threads)
         specials = None
@@ -145,7 +145,7 @@ def train(
             check_output(output, force)
         given = None
         if not settings.is_trained:
-            given = read_initial(initial, settings.given, specials)
+            given = read_initial(initial, settings.given["vocabulary"], specials)
             _check_initial(given, settings)
         frame = given.frame if given else _frame(settings, specials or BERT)
         with listener(progress) as report:
@@ -179,7 +179,7 @@ def train(
             embeddings=built.embeddings,
             frame=start.frame,
             unknown=unknown_characters(corpus, start.pieces),
-            card=_card(language, name, place, preset, settings),
+            card=Card(language, name, "SaGe", _card_rows(place, preset, settings)),
             record=_record(settings, corpus, start),
         )
         if output is not None:
@@ -197,13 +197,13 @@ class TrainSettings:
     """The settings that make a vocabulary of a text.
 
     initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). vocabulary: of
-    an initial vocabulary that is trained here. given: the keys of `vocabulary` that the user set.
+    an initial vocabulary that is trained here. given: what the user set, by section and name.
     """
 
     initial: Any
     lossless: bool
     vocabulary: VocabularyKeys
-    given: Mapping[str, Any]
+    given: Mapping[str, Mapping[str, Any]]
     sage: SageSettings
     word2vec: Word2VecSettings
 
@@ -218,12 +218,16 @@ class TrainSettings:
                 f"lossless: pieces of bytes are trained, not pruned from {name_of(self.initial)}; "
                 "leave initial or lossless out"
             )
-        for name in self.given:
+        kind = "lossless pieces" if self.lossless else name_of(self.initial)
+        for name in self.given["vocabulary"]:
             if name not in self.used:
-                kind = "lossless pieces" if self.lossless else name_of(self.initial)
                 raise SettingError(
                     f"vocabulary.{name}", f"has no meaning with {kind}; leave it out"
                 )
+        if "retrain_every" in self.given["sage"] and not self.sage.retrain:
+            raise SettingError(
+                "sage.retrain_every", "has no meaning where retrain is false; leave it out"
+            )
         if self.is_trained:
             check_pruning(self.vocabulary.initial_size, self.sage)
         if self.sage.has_vectors:
@@ -245,7 +249,7 @@ class TrainSettings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
-        vocabulary = vars(self.vocabulary) if self.is_trained else self.given
+        vocabulary = vars(self.vocabulary) if self.is_trained else self.given["vocabulary"]
         return {
             "initial": name_of(self.initial),
             "lossless": self.lossless,
@@ -265,20 +269,21 @@ def _settings(
     threads: int | None,
 ) -> TrainSettings:
     """Return the checked settings of the arguments of `train`."""
+    given: dict[str, dict[str, Any]] = {}
     for section, values in sections.items():
         if not isinstance(values or {}, Mapping):
             raise UserError(f"{section}: {values!r:.40} is not a dictionary; give settings by name")
         for name in set(values or {}).intersection(_PARAMETERS):
             raise UserError(f"{section}: {name!r} is a parameter of its own; give {name} itself")
-    given = {**(sections["vocabulary"] or {})}
+        given[section] = {**(values or {})}
     if sizes["initial_size"] is not None:
-        given["initial_size"] = sizes["initial_size"]
-    keys = VocabularyKeys(**given, vocab_size=sizes["vocab_size"])
+        given["vocabulary"]["initial_size"] = sizes["initial_size"]
+    keys = VocabularyKeys(**given["vocabulary"], vocab_size=sizes["vocab_size"])
     if sizes["initial_size"] is None:
         keys = dataclasses.replace(keys, initial_size=round(GROWTH * keys.vocab_size))
     run = {"seed": seed, "threads": _cores() if threads is None else threads}
-    pruning = settings_from(preset, **sections["sage"] or {}, vocab_size=keys.vocab_size, **run)
-    skipgram = Word2VecSettings(**sections["word2vec"] or {}, seed=seed).on(run["threads"])
+    pruning = settings_from(preset, **given["sage"], vocab_size=keys.vocab_size, **run)
+    skipgram = Word2VecSettings(**given["word2vec"], seed=seed).on(run["threads"])
     return TrainSettings(initial, lossless, keys, given, pruning, skipgram)
 
 
@@ -360,15 +365,20 @@ def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:
         )
 
 
-def _card(language: str, name: str, place: str, preset: str, settings: TrainSettings) -> Card:
-    rows = {
+def _card_rows(place: str, preset: str, settings: TrainSettings) -> dict[str, Any]:
+    """Return what a model card says of the training: all that is not as in the preset."""
+    changed = [
+        f"`{section}.{name}` {value}"
+        for section, values in settings.given.items()
+        for name, value in values.items()
+    ]
+    return {
         "Training corpus": place,
         "Preset": f"`{preset}`",
+        **({"Changed settings": ", ".join(changed)} if changed else {}),
         "Pruned from": f"`{Path(name_of(settings.initial)).name}`",
-        "Skip-gram epochs": settings.word2vec.epochs,
         "Seed": settings.sage.seed,
     }
-    return Card(language, name, "SaGe", rows)
 
 
 def _record(

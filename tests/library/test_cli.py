@@ -196,6 +196,7 @@ def test_every_setting_has_an_option_that_reaches_it(
     assert settings["word2vec"]["shrink_windows"] is False
     assert settings["word2vec"]["alpha"] == 0.05
     assert settings["vocabulary"]["max_word_chars"] == 40
+    assert "`sage.window` 2" in (out / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_advice_on_a_size_that_is_too_large_works(

@@ -20,9 +20,9 @@ from scripts_text import lines_in
 GOLDEN = Path(__file__).parent / "golden/trainings.json"
 FILES = ("pieces.txt", "tokenizer.json", "ablations.jsonl")
 SMALL = {"epochs": 2, "dimension": 8}
-STEPS = {"prune_batch": 10, "candidates": 40, "rerank_every": 2, "retrain_every": 1}
+STEPS = {"prune_batch": 10, "candidates": 40, "rerank_every": 2}
 TRAININGS: dict[str, dict[str, Any]] = {
-    "printed": {"sage": STEPS},
+    "printed": {"sage": {**STEPS, "retrain_every": 1}},
     "released": {"preset": "released", "sage": STEPS},
     "released_loss": {"preset": "released_loss", "sage": STEPS},
     "counts": {"preset": "counts"},

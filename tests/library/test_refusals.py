@@ -93,6 +93,7 @@ ARGUMENTS = [
     ("sage.candidates", "1 run out", {"sage": {"candidates": 1}}),
     ("sage.contexts", "shuffled", {"sage": {"contexts": "none"}}),
     ("sage", "give seed", {"sage": {"seed": 3}}),
+    ("sage.retrain_every", "leave it", {"preset": "released", "sage": {"retrain_every": 2}}),
     ("vocabulary", "give vocab_size", {"vocabulary": {"vocab_size": 3}}),
     ("word2vec", "settings by name", {"word2vec": 5}),
     ("word2vec.alpha", "quotes", {"word2vec": {"alpha": "0.1"}}),
@@ -182,6 +183,7 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("other.npz", "not a word corpus", lambda: WordCorpus.load("other.npz")),
     ("tokenizer", "int", lambda: sagevocab.load(5)),
     ("tokenizer", "int", lambda: sagevocab.compare([3], LINES)),
+    ("tokenizer: tokenizer.json", "AutoTokenizer", lambda: sagevocab.load(".")),
     ("tokenizer: google/gemma", "hf download google/gemma", lambda: sagevocab.load("google/gemma")),
     ("tokenizers", "then the text", lambda: sagevocab.compare("a.txt", ["tok"])),
     ("vocabulary.normalization", "nfd", lambda: Normalizer("nfd")),
@@ -257,6 +259,7 @@ COMMANDS = [
     (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "initial_size: "),
     (["train", "a.txt", "-o", "out", "--sage.candidates", "1"], "sage.candidates: "),
     (["encode", "none", "a.txt"], "none"),
+    (["prune", "none", "a.txt", "-o", "out", "--vocab-size", "9"], "give a Hugging Face folder"),
     (["export", "twice.list", "-o", "out"], "twice.list:3: "),
 ]
 
