@@ -1,8 +1,7 @@
-"""Notations of pieces: how a tokenizer writes in its tokens what pieces write with `▁`.
+"""How a tokenizer writes in its tokens what pieces write with `▁`, and the parts of a file.
 
 Inside this library `▁` marks the start of words. BERT marks the inside of words instead (`##ing`),
-GPT-2 writes a space as `Ġ`, one of the letters that it writes bytes with. A notation reads tokens
-as pieces, for people and for counts.
+GPT-2 writes a space as `Ġ`, one of the letters that it writes bytes with.
 """
 
 from __future__ import annotations
@@ -14,61 +13,18 @@ from typing import Any
 
 from sagevocab.pieces import WORD_START
 
-BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is none of its letters
-# Noncharacters, which no text holds, for what pieces cannot: a `▁` of the text, a line end.
-_LITERAL_MARK, _LINE_END = "\ufdd0", "\ufdd1"
+_BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is none of its letters
+_APART = "\u241f"  # the symbol for a separator, which stands in no vocabulary
 
 
-class Notation:
-    """A notation with a mark of its own for the start of words, or none.
-
-    mark: it stands where pieces have `▁`, and the other way round.
-    """
-
-    def __init__(self, mark: str = WORD_START) -> None:
-        """Take the mark."""
-        pairs = {mark: WORD_START, WORD_START: mark, "\n": _LINE_END, _LINE_END: "\n"}
-        self._swapped = str.maketrans(pairs)
-
-    def piece(self, token: str) -> str:
-        """Return the piece of a token, or the word of a text as the tokenizer's model gets it."""
-        return token.translate(self._swapped)
-
-    def token(self, piece: str) -> str:
-        """Return the token of a piece."""
-        return piece.translate(self._swapped)
+def piece_of_letters(token: str) -> str:
+    """Return a token of letters of bytes as a piece."""
+    return token.replace(_BYTE_SPACE, WORD_START)
 
 
-class Prefixed(Notation):
-    """A notation with a prefix inside words: `##ing` is `ing`, `play` is `▁play`."""
-
-    def __init__(self, prefix: str) -> None:
-        """Take the prefix."""
-        super().__init__()
-        self._prefix = prefix
-        self._hidden = str.maketrans({WORD_START: _LITERAL_MARK, "\n": _LINE_END})
-
-    def piece(self, token: str) -> str:
-        """Return the piece of a token."""
-        hidden = token.translate(self._hidden)
-        is_inside = token.startswith(self._prefix) and token != self._prefix
-        return hidden.removeprefix(self._prefix) if is_inside else WORD_START + hidden
-
-
-def notation_of(spec: Mapping[str, Any]) -> Notation:
-    """Return the notation of a parsed `tokenizer.json`."""
-    if prefix := spec["model"].get("continuing_subword_prefix"):
-        return Prefixed(prefix)
-    if writes_bytes(spec):
-        return Notation(BYTE_SPACE)
-    steps = steps_of(spec["pre_tokenizer"])
-    marks = [step["replacement"] for step in steps if step["type"] == "Metaspace"]
-    return Notation(*marks[:1])
-
-
-def writes_bytes(spec: Mapping[str, Any]) -> bool:
-    """Return whether a tokenizer's words are letters of bytes."""
-    return '"ByteLevel"' in json.dumps([spec["normalizer"], spec["pre_tokenizer"]])
+def letters_of_piece(piece: str) -> str:
+    """Return a piece of letters of bytes as the token that it was."""
+    return piece.replace(WORD_START, _BYTE_SPACE)
 
 
 def steps_of(part: dict[str, Any] | None) -> list[dict[str, Any]]:
@@ -98,25 +54,31 @@ def merges_of(model: Mapping[str, Any]) -> list[tuple[str, ...]]:
 def readable_pieces(tokens: Iterable[str], spec: Mapping[str, Any]) -> list[str]:
     """Return the pieces of tokens, with the text that letters of bytes stand for.
 
-    A token of bytes that has no such form (more than one space, a newline), or whose form another
-    one has, stays as it is; a mark after it keeps it apart from a form that is spelt like it.
+    No two are the same. A token whose piece another one has stays as it is; where it is that of
+    another one, too, a mark follows. Bytes that have no form as a piece (more than one space, a
+    newline) stay letters.
 
     Args:
         tokens: as the tokenizer has them.
         spec: the parsed `tokenizer.json`, which determines the notation.
     """
-    notation = notation_of(spec)
-    if isinstance(notation, Prefixed) or not writes_bytes(spec):
-        return list(map(notation.piece, tokens))
-    taken: dict[str, None] = {}
+    prefix = spec["model"].get("continuing_subword_prefix")
+    writes_bytes = '"ByteLevel"' in json.dumps([spec["normalizer"], spec["pre_tokenizer"]])
+    found: dict[str, None] = {}
     for token in tokens:
-        form = (_from_bytes(token) or token).replace("\n", "\\n")
-        if form in taken:
-            form = token.replace("\n", "\\n")
-        while form in taken:
-            form += "\u241f"  # the symbol for a separator, which stands in no vocabulary
-        taken[form] = None
-    return list(taken)
+        piece = token
+        if prefix:
+            is_inside = token.startswith(prefix) and token != prefix
+            piece = token.removeprefix(prefix) if is_inside else WORD_START + token
+        elif writes_bytes:
+            piece = _from_bytes(token) or token
+        piece = piece.replace("\n", "\\n")
+        if piece in found:
+            piece = token.replace("\n", "\\n")
+        while piece in found:
+            piece += _APART
+        found[piece] = None
+    return list(found)
 
 
 def _from_bytes(token: str) -> str | None:

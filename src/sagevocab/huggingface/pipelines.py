@@ -47,7 +47,7 @@ from sagevocab.corpus.words import (
     split_words,
 )
 from sagevocab.errors import UserError
-from sagevocab.huggingface.markers import BYTE_SPACE, Notation
+from sagevocab.huggingface.markers import letters_of_piece, piece_of_letters
 from sagevocab.huggingface.special_tokens import BERT, UNKNOWN, SpecialTokens
 from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
@@ -56,7 +56,6 @@ NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model
 TEXT_START, TEXT_END = r"(?<![\s\S])", r"(?![\s\S])"  # no dialect's own anchors
 _SPACE, _OTHER = r"[ \t\n\r\f\v]", r"[^ \t\n\r\f\v]"
 _WORD_OR_SPACES = f" ?{_OTHER}+|{_SPACE}+(?!{_OTHER})|{_SPACE}+"
-BYTES = Notation(BYTE_SPACE)
 # Letters of the bytes 80 to BF, which continue a character in UTF-8, as GPT-2 writes them.
 _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
@@ -258,11 +257,11 @@ class ByteFrame(Frame):
 
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
-        return [BYTES.piece(word) for word, _ in self.pre_tokenizer.pre_tokenize_str(line)]
+        return [piece_of_letters(word) for word, _ in self.pre_tokenizer.pre_tokenize_str(line)]
 
     def text_of(self, words: Iterable[str]) -> str:
         """Return the text of words, for nothing of it is lost."""
-        return self._decoder.decode([BYTES.token(word) for word in words])
+        return self._decoder.decode(list(map(letters_of_piece, words)))
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the special tokens and, after them, those of the pieces.
@@ -270,7 +269,7 @@ class ByteFrame(Frame):
         Raises:
             UserError: a piece is spelt like a special token.
         """
-        written = [BYTES.token(piece) for piece in pieces]
+        written = list(map(letters_of_piece, pieces))
         check_spellings(self.special_tokens, written)
         return [*self.special_tokens, *written]
 

@@ -12,7 +12,8 @@ from typing import Any
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
-from sagevocab.huggingface.pipelines import BYTES, ByteFrame, Frame, WordFrame
+from sagevocab.huggingface.markers import piece_of_letters
+from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.sentencepiece import (
     is_bpe,
     merges_of_model,
@@ -95,9 +96,9 @@ def train_lossless(
     """
     longest = settings.max_piece_length
     trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
-    pieces = [BYTES.piece(token) for token in tokens_by_id(trained)]
+    pieces = list(map(piece_of_letters, tokens_by_id(trained)))
     merges = json.loads(trained.to_str())["model"]["merges"]
-    pairs = [(BYTES.piece(left), BYTES.piece(right)) for left, right in merges]
+    pairs = [(piece_of_letters(left), piece_of_letters(right)) for left, right in merges]
     return InitialVocabulary(pieces, pairs, frame)
 
 
