@@ -161,12 +161,3 @@ def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
         resolve_source({"dataset": "wikipedia"}, catalogue, key="k")
     with pytest.raises(UserError, match=r"k\.date: missing"):
         resolve_source({"dataset": "wikipedia", "language": "hu"}, catalogue, key="k")
-
-
-def test_rows_are_chosen_of_tables_only(catalogue) -> None:
-    rows = {"where": {"split": ["train", "dev"]}}
-    for source in ({"path": "a.csv", "format": "csv"}, {"dataset": "task"}):
-        assert resolve_source(source | rows, catalogue, key="k", split="train").where
-        assert resolve_source(source, catalogue, key="k", split="train").where is None
-    with pytest.raises(UserError, match=r"k\.where: .*mediawiki"):
-        resolve_source({"dataset": "wiki"} | rows, catalogue, key="k")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -10,7 +9,6 @@ from reproduction.data.datasets import (
     RowPart,
     normalise_task,
     prepare_task,
-    read_column,
     read_rows,
     tags_to_iob2,
 )
@@ -116,66 +114,6 @@ def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) ->
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
 
 
-SPLIT_ROWS = [
-    {"sentence": "a", "label": 1, "split": "train", "fold": 0},
-    {"sentence": "b", "label": 0, "split": "dev", "fold": 1},
-    {"sentence": "c", "label": -1, "split": "test", "fold": 1},
-]
-
-
-def write_split_rows(folder: Path) -> list[Path]:
-    frame = pd.DataFrame(SPLIT_ROWS)
-    frame.to_csv(folder / "rows.csv", index=False)
-    frame.to_csv(folder / "rows.tsv", index=False, sep="\t")
-    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
-    frame.to_parquet(folder / "rows.parquet")
-    return sorted(folder.iterdir())
-
-
-@pytest.mark.parametrize(
-    ("where", "texts"),
-    [
-        ({"split": "dev"}, "b"),
-        ({"split": ["train", "dev"]}, "ab"),
-        ({"fold": 1}, "bc"),
-        ({"fold": 1, "split": ["train", "test"]}, "c"),
-        ({"sentence": "a"}, "a"),
-        ({"split": "none"}, ""),
-    ],
-)
-def test_a_text_takes_the_rows_that_a_key_names(tmp_path, where, texts) -> None:
-    for file in write_split_rows(tmp_path):
-        form = file.suffix.removeprefix(".")
-        assert "".join(read_column(file, form, "sentence", where)) == texts
-
-
-def test_a_split_takes_the_rows_that_a_key_names(tmp_path) -> None:
-    output, files = tmp_path / "out" / "task.parquet", write_split_rows(tmp_path)
-    for file in files:
-        form = form_of(file.suffix[1:], where={"split": ["train", "dev"]})
-        prepare_task([file], output, form, **LABELS)
-        assert pd.read_parquet(output)["text"].tolist() == ["a", "b"]
-    pd.DataFrame(SPLIT_ROWS[:1]).to_csv(tmp_path / "a.csv", index=False)  # has no such rows
-    both = [tmp_path / "a.csv", tmp_path / "rows.csv"]
-    prepare_task(both, output, form_of("csv", where={"split": "dev"}), **LABELS)
-    assert pd.read_parquet(output)["text"].tolist() == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("where", "message"),
-    [
-        ({"split": ["val", "valid"]}, "jsonl: .* split: val, valid; check `where`"),
-        ({"part": "train"}, "no column 'part'; its columns are sentence, label, split, fold"),
-        ({"split": "test"}, r"jsonl \(rows with split: test\): column 'label', row 1: "),
-    ],
-)
-def test_rows_that_are_not_there_are_reported(tmp_path, where, message) -> None:
-    write_split_rows(tmp_path)
-    form = form_of("jsonl", where=where)
-    with pytest.raises(UserError, match=message):
-        prepare_task([tmp_path / "rows.jsonl"], tmp_path / "out.parquet", form, **LABELS)
-
-
 def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
     rows = [{"sentence": str(n), "label": n % 2} for n in range(50)]
     pd.DataFrame(rows).to_json(tmp_path / "rows", orient="records", lines=True)
@@ -229,9 +167,8 @@ def test_a_set_that_was_changed_is_refused(tmp_path, described, message) -> None
     sources[0].write_text('{"sentence": "a", "label": 0}\n{"sentence": "b", "label": 1}\n')
     with pytest.raises(UserError, match=message):
         prepare_task(sources, output, form_of("jsonl", **described), **LABELS)
-    # Chosen rows are not counted against the catalogue.
-    for right in ({"examples": 2, "labels": [1, 0]}, described | {"where": {"label": [0, 1]}}):
-        prepare_task(sources, output, form_of("jsonl", **right), **LABELS)
+    right = form_of("jsonl", examples=2, labels=[1, 0])
+    prepare_task(sources, output, right, **LABELS)
 
 
 def test_the_classes_of_tags_are_compared_without_their_prefixes(tmp_path) -> None:

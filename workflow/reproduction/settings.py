@@ -73,9 +73,6 @@ def section(kind: type, description: str | None = None) -> Any:
 Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
 
 
-Wanted = str | int | bool
-
-
 class Source(Section):
     """Where a text or a table of examples comes from.
 
@@ -110,10 +107,6 @@ class Source(Section):
         "catalogue tells it."
     )
     column: str | None = optional("The column of a table that holds the text.")
-    where: dict[str, Wanted | list[Wanted]] | None = optional(
-        "Which rows of a table to take: the value, or a list of values, that a column must hold, "
-        "such as `{split: [validation, dev]}`. Compared as text."
-    )
     title: str | None = optional("What a local text is, for model cards and reference results.")
     licence: str | None = optional("The licence of a local text, shown beside its title.")
 
@@ -506,11 +499,11 @@ class Task(Section):
                 "missing; give a source, or set validation_share to hold out a share of the "
                 "training rows",
             )
-        if train.path and (train.path, train.where) == (validation.path, validation.where):
+        if train.path and train.path == validation.path:
             raise SettingError(
                 "source",
                 "train and validation are the same file; set validation_share to hold out a share "
-                "of its rows, or name the rows of each in `where`",
+                "of its rows",
             )
         return self
 

@@ -7,7 +7,7 @@ import difflib
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -148,10 +148,7 @@ def require_column(name: str | Path, column: str | None, present: Iterable[Any])
 
 
 def column_texts(
-    rows: Iterable[Row],
-    column: str | None,
-    name: str | Path,
-    wanted: Callable[[Row], bool] | None = None,
+    rows: Iterable[Row], column: str | None, name: str | Path
 ) -> Iterator[tuple[int, str]]:
     """Yield the texts of one column, each after the number of its row.
 
@@ -161,7 +158,6 @@ def column_texts(
         rows: of the table.
         column: the one that holds the text.
         name: of the table, for messages.
-        wanted: which rows to take; all if None.
 
     Raises:
         UserError: a row without the column, or with a value that is not text.
@@ -171,8 +167,7 @@ def column_texts(
         for number, row in enumerate(rows, start=1):
             if column not in row:
                 require_column(f"{name}, row {number}", column, row)
-            if wanted is None or wanted(row):
-                yield number, None if row[column] == "" else row[column]
+            yield number, None if row[column] == "" else row[column]
 
     return numbered_texts(cells(), f"{name}: column {column!r}, row")
 

@@ -29,36 +29,27 @@ from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
 
-# Column -> the value, or the values, that a row must hold in it.
-Where = Mapping[str, Any]
-
 # --- reading
 
 
-def read_rows(path: str | Path, format: str, where: Where | None = None) -> pd.DataFrame:
+def read_rows(path: str | Path, format: str) -> pd.DataFrame:
     """Read the rows of a table: parquet, jsonl, csv, tsv or conll; all but parquet compressed, too.
 
     CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
     last `ner_tags`, both lists.
-    where: which rows; all if None.
 
     Raises:
-        UserError: unreadable or empty; no such column.
+        UserError: unreadable or empty.
     """
-    where = where or {}
-    frame = pd.DataFrame(row for row in _records(path, format) if _is_wanted(path, row, where))
-    if frame.empty and not where:
+    frame = pd.DataFrame(_records(path, format))
+    if frame.empty:
         raise UserError(f"{path}: holds no rows; check the file and `format` ({format})")
     return frame
 
 
-def read_column(
-    path: str | Path, format: str, column: str | None, where: Where | None = None
-) -> Iterator[str]:
+def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
     """Yield the texts of one column, one row at a time; of a text file, its lines;
     of a treebank, its sentences.
-
-    where: which rows of a table; all if None.
 
     Raises:
         UserError: unreadable, no such column, or a value that is not text.
@@ -71,22 +62,8 @@ def read_column(
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
-    where = where or {}
-    columns = list(dict.fromkeys([column, *where]))
-    rows = _records(path, format, columns)
-    for _, text in column_texts(rows, column, path, lambda row: _is_wanted(path, row, where)):
+    for _, text in column_texts(_records(path, format, [column]), column, path):
         yield text
-
-
-def _is_wanted(path: str | Path, record: Mapping[str, Any], where: Where) -> bool:
-    """Whether a row holds what is wanted; numbers and truth values are compared as text."""
-    for column in where:
-        require_column(path, column, record)
-    return all(str(record[column]) in _texts(wanted) for column, wanted in where.items())
-
-
-def _texts(wanted: Any) -> list[str]:
-    return [str(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
 
 
 def _records(
@@ -144,19 +121,17 @@ def prepare_task(
     if None.
 
     Raises:
-        UserError: a file or a row is unusable, no row is left, or the catalogue describes another
-            set; names it.
+        UserError: a file or a row is unusable, or the catalogue describes another set; names it.
     """
     names = ", ".join(map(str, sources))
     parts = [
-        normalise_task(frame, source=name, kind=kind, columns=columns, labels=labels)
-        for name, frame in _wanted_rows(sources, form)
+        normalise_task(
+            read_rows(file, form.format), source=file, kind=kind, columns=columns, labels=labels
+        )
+        for file in sources
     ]
-    if not parts:
-        raise UserError(f"{names}: has no rows {_described(form.where or {})}; check `where`")
     rows = pd.concat(parts, ignore_index=True)
-    if not form.where:
-        _check_is_the_set(rows, form, names)
+    _check_is_the_set(rows, form, names)
     if part is not None:
         chosen = part.positions(len(rows))
         if not len(chosen):
@@ -168,20 +143,6 @@ def prepare_task(
         rows = rows.iloc[chosen].reset_index(drop=True)
     log.info("%s: %d rows", names, len(rows))
     write_parquet(output, rows)
-
-
-def _wanted_rows(sources: Sequence[str | Path], form: Form) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield of each file a name for messages and its rows; none of a file without wanted rows."""
-    for file in sources:
-        frame = read_rows(file, form.format, form.where)
-        if len(frame):
-            chosen = f" (rows {_described(form.where)})" if form.where else ""
-            yield f"{file}{chosen}", frame
-
-
-def _described(where: Where) -> str:
-    texts = (f"{column}: {', '.join(_texts(wanted))}" for column, wanted in where.items())
-    return f"with {'; '.join(texts)}"
 
 
 def _check_is_the_set(rows: pd.DataFrame, form: Form, names: str) -> None:

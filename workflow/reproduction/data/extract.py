@@ -93,7 +93,7 @@ def extract_lines(
     if not count:
         Path(output).unlink()
         raise UserError(
-            f"{names}: holds no usable line of text; check the file, `format`, `column`, `where`"
+            f"{names}: holds no usable line of text; check the file, `format`, `column`"
         )
     log.info("%s: %d lines", names, count)
     state.clear()
@@ -128,7 +128,7 @@ def column_lines(source: str | Path, form: Form, settings: ExtractionSettings) -
     Raises:
         UserError: as `read_column`.
     """
-    texts = read_column(source, form.format, form.column, form.where)
+    texts = read_column(source, form.format, form.column)
     lines = (line for text in texts for line in text.split("\n"))
     if form.clean:
         yield from _clean_sentences(lines, str(source), settings)

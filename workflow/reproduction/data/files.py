@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -29,7 +28,6 @@ class Form(BaseModel):
     key: str  # the configuration key of the source, for messages
     format: str
     column: str | None = None  # of a table, which holds the text
-    where: dict[str, Any] | None = None  # column -> the value, or the values, of rows to take
     sentences: bool = False  # whether texts are cut into sentences, or into their lines
     clean: bool = False  # whether only whole sentences are taken, as of a dump
     examples: int | None = None  # how many rows a split has

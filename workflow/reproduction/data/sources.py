@@ -21,7 +21,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
-from sagevocab.corpus.tables import TABLES
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import atomic_path, file_digest, write_json
 from sagevocab.validation import Share, first_problem, optional, unknown
@@ -81,7 +80,7 @@ class Source(Form):
     @property
     def form(self) -> dict[str, Any]:
         """What reading it depends on."""
-        fields = {"key", "kind", "format", "column", "where", "sentences", "clean"}
+        fields = {"key", "kind", "format", "column", "sentences", "clean"}
         fields |= {"examples", "labels"}
         return self.model_dump(include=fields, exclude_none=True)
 
@@ -406,19 +405,12 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        SettingError: a data set that does not exist; rows are chosen of no table.
+        SettingError: a data set that does not exist.
     """
     try:
-        source = _resolved(stanza, catalogue, key, split)
-        if source.where and source.format not in TABLES:
-            raise SettingError(
-                "where",
-                f"chooses rows of {', '.join(TABLES)}, and the format is {source.format}; leave it "
-                "out",
-            )
+        return _resolved(stanza, catalogue, key, split)
     except SettingError as error:
         raise error.under(key) from error
-    return source
 
 
 def _resolved(
@@ -429,7 +421,7 @@ def _resolved(
     if kind == "constructed":
         return _constructed(name, key, split)
     given = {"key": key, "split": split}
-    given |= {field: stanza[field] for field in ("column", "where") if stanza.get(field)}
+    given |= {"column": stanza["column"]} if stanza.get("column") else {}
     if kind == "dataset":
         return _dataset(stanza, catalogue, given)
     given |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
