@@ -95,6 +95,11 @@ _KNOWN = {
     "UnigramLM (greedy)": TokenizerStyle("#332288", "#B9B4DB", "..", (0, (1, 3)), "*"),
     "extra tokens": TokenizerStyle("#999933", "#DEDEBB", "--", (0, (9, 3)), "8"),
     "swallowed": TokenizerStyle("#C81F56", "#EBAEC2", "||", (0, (4, 1, 1, 1, 1, 1)), "H"),
+    "bigram code": TokenizerStyle("#3B1FD1", "#CFC8F7", "oo", (0, (6, 1)), "X"),
+    "unigram code": TokenizerStyle("#A08CFF", "#E3DDFF", "..", (0, (2, 2, 6, 2)), "p"),
+    "bigram code, shuffled words": TokenizerStyle(
+        "#0B0060", "#B5B0DC", "++", (0, (1, 1, 4, 1)), ">"
+    ),
 }
 # Of the others, by their order.
 _FURTHER = (
