@@ -66,13 +66,6 @@ def test_first_merge_by_hand(train):
     assert set(pieces) >= {"a", "b", WORD_START}
 
 
-def test_larger_vocabulary_contains_smaller(train):
-    """The claim of Section 4 that a BPE vocabulary is a subset of any larger one."""
-    small = pieces_of_model(train(train_bpe, real_lines(), 200))
-    large = pieces_of_model(train(train_bpe, real_lines(), 300))
-    assert set(small) < set(large)
-
-
 def characters_of(model) -> set[str]:
     return {piece for piece in pieces_of_model(model) if len(piece) == 1}
 
@@ -93,12 +86,6 @@ def test_settings_reach_sentencepiece(train):
     folded = characters_of(train(train_bpe, lines, 150, folding))
     assert {"à", "é"} <= folded
     assert folded == {character.lower() for character in folded}
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-def test_the_word_mark_is_a_piece_however_rare_it_is(train, trainer):
-    lines = ["abcd" * 700, "dcba" * 700, "acbd" * 700]
-    assert WORD_START in pieces_of_model(train(trainer, lines, 8))
 
 
 # --- words instead of lines

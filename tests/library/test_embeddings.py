@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from gensim.models import Word2Vec
@@ -71,31 +66,6 @@ def test_pieces_never_seen_get_small_seeded_vectors_in_both_matrices(corpus):
             assert (vector == getattr(again, name)[number]).all()
             assert (vector != getattr(other, name)[number]).any()
     assert np.abs(ours.target[PIECES.index("a")]).max() > 0.01
-
-
-SCRIPT = """
-import sys
-from sagevocab.word2vec.embeddings import Word2VecSettings, train_embeddings
-from sagevocab.segmentation.segmenter import GreedySegmenter
-from sagevocab.corpus.words import Normalizer, WordCorpus
-
-def main():
-    corpus = WordCorpus.from_lines(["ab cab b", "c ba ab"] * 20, Normalizer())
-    segmenter = GreedySegmenter(["▁", "a", "b", "c", "ab", "▁b"])
-    settings = Word2VecSettings(trainer="gensim", dimension=5, epochs=2)
-    made = train_embeddings(corpus, segmenter, settings)
-    return made.target.tobytes() + made.context.tobytes()
-"""
-
-
-def test_another_process_with_another_hash_seed_makes_the_same_bytes():
-    library = str(Path(module.__file__).parents[2])
-    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": library}
-    command = [sys.executable, "-c", SCRIPT + "sys.stdout.buffer.write(main())"]
-    here: dict = {}
-    exec(SCRIPT, here)
-    assert subprocess.check_output(command, env=environment) == here["main"]()
 
 
 def test_lines_longer_than_gensim_takes_are_cut_not_dropped(monkeypatch):

@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from sagevocab.huggingface.export import export_greedy
 from sagevocab.huggingface.pipelines import WordFrame
-from sagevocab.huggingface.special_tokens import BERT, KINDS, special_tokens_of
+from sagevocab.huggingface.special_tokens import BERT, special_tokens_of
 from sagevocab.settings import WordSettings
 
 PIECES = ["▁", "a", "b", "▁a", "ab"]
@@ -62,15 +60,3 @@ def test_a_text_with_commas_is_a_list_of_tokens() -> None:
     expected = special_tokens_of(["<unk>", "<s>", "[SEP]"])
     assert special_tokens_of("<unk>,<s>, [SEP]") == expected
     assert special_tokens_of("<unk>").tokens == ("<unk>",)
-
-
-@given(
-    st.one_of(
-        st.sampled_from([*KINDS]),
-        st.lists(st.sampled_from([*OWN, "[UNK]", "<x>", "<y>"]), unique=True),
-    )
-)
-def test_an_unknown_token_always_exists(given: str | list[str]) -> None:
-    specials = special_tokens_of(given)
-    assert specials.unknown in specials.tokens
-    assert len(set(specials.tokens)) == len(specials.tokens)

@@ -23,9 +23,7 @@ from sagevocab.huggingface.export import WordSettings, export_greedy
 from sagevocab.huggingface.load import convert
 from sagevocab.huggingface.pretrained import parsed
 from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
-from sagevocab.huggingface.sentencepiece import merges_of_model, pieces_of_model, read_model
 from sagevocab.pieces import SPECIAL_TOKENS, read_pieces, tokens_by_id
-from sagevocab.segmentation.segmenter import MergeSegmenter
 from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
 TRAINED = ["bpe", "sage", "merges", "unigram"]
@@ -183,28 +181,6 @@ def naive_greedy(text: str, pieces: list[str]) -> list[int]:
     return [ids[token] for word in words for token in oracle.greedy(word, frozenset(pieces))]
 
 
-@pytest.mark.parametrize("name", ["bpe", "sage", "list"])
-@relaxed
-@given(text=TEXTS)
-def test_greedy_is_the_naive_matcher(folders, name, text):
-    pieces = read_pieces(folders[name] / "pieces.txt")
-    assert hub_ids(folders[name], text) == naive_greedy(text, pieces)
-
-
-@relaxed
-@given(text=TEXTS)
-def test_merges_are_the_librarys_own(folders, text):
-    """The library's compiled merging, which SaGe prunes by, shares nothing with Hugging Face's."""
-    segmenter = merge_segmenter(folders["merges"].parent / "bpe.model")
-    assert hub_ids(folders["merges"], text) == encode(text, segmenter, normalizer())
-
-
-@functools.cache
-def merge_segmenter(model: Path) -> MergeSegmenter:
-    pieces = pieces_of_model(read_model(model))
-    return MergeSegmenter(pieces, merges_of_model(read_model(model)), pieces)
-
-
 def one_unknown(ids: list[int]) -> list[int]:
     """Fold runs of [UNK], as sentencepiece does."""
     return [one for one, before in zip(ids, [None, *ids], strict=False) if (one, before) != (1, 1)]
@@ -266,15 +242,3 @@ def test_mask_leaves_nothing_behind_and_stands_for_part_of_a_word(folders, name)
     end = tokens(folder, "[MASK]ing of")
     assert (end[0], "".join(end[1:])) == ("[MASK]", "ing▁of")
     assert "".join(tokens(folder, "st[MASK] of")) == "▁st[MASK]▁of"
-
-
-@pytest.mark.parametrize("name", OWN)
-def test_special_tokens_are_berts(folders, name):
-    tokenizer = hub(folders[name])
-    assert tokenizer.convert_tokens_to_ids(list(SPECIAL_TOKENS)) == [0, 1, 2, 3, 4]
-    one, other = (hub_ids(folders[name], text) for text in ("the", "of and"))
-    pair = tokenizer("the", "of and")
-    assert pair["input_ids"] == [2, *one, 3, *other, 3]
-    assert pair["token_type_ids"] == [0] * (len(one) + 2) + [1] * (len(other) + 1)
-    assert tokenizer.mask_token_id == 4
-    assert tokenizer.pad_token_id == 0

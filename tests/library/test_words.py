@@ -45,17 +45,6 @@ def test_long_words_are_cut_and_only_the_first_part_is_a_word_start():
     assert split_words("abc", max_word_chars=4) == ["▁abc"]
 
 
-@given(st.text(alphabet="ab \u00a0", max_size=40), st.integers(2, 9))
-def test_cutting_loses_nothing(text, limit):
-    words = split_words(text, limit)
-    assert all(len(word) <= limit for word in words)
-    assert (
-        "".join(words).replace("▁", " ").split(" ")
-        == [""] * bool(words) + [word for word in text.split(" ") if word]
-        or not words
-    )
-
-
 # --- reading: line by line is the oracle
 
 ODD = [
