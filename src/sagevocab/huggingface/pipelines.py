@@ -66,38 +66,64 @@ class Frame(ABC):
     special_tokens: by id. unknown: the token of what has no piece; None where everything has.
     """
 
-    special_tokens: list[str]
-    unknown: str | None
     normalization: str | None = None
     max_word_chars: int | None = None
+
+    def __init__(self, specials: SpecialTokens) -> None:
+        """Take the special tokens."""
+        self.specials = specials
+        self.special_tokens, self.unknown = list(specials.tokens), specials.unknown
 
     @abstractmethod
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
-
-    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
-        """Read lines, once, as words."""
-        return WordCorpus.from_words(map(self.words_of, lines))
-
-    @abstractmethod
-    def tokens(self, pieces: Sequence[str]) -> list[str]:
-        """Return the tokens of a tokenizer with these pieces, special ones too, by id.
-
-        Raises:
-            UserError: a piece is spelt like a special token.
-        """
 
     @abstractmethod
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
         """Return the tokenizer that segments by the longest match of these pieces."""
 
     @abstractmethod
-    def configuration(self) -> dict[str, Any]:
-        """Return what `tokenizer_config.json` says of the frame."""
-
-    @abstractmethod
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces, for a record."""
+
+    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
+        """Read lines, once, as words."""
+        return WordCorpus.from_words(map(self.words_of, lines))
+
+    def written(self, pieces: Sequence[str]) -> list[str]:
+        """Return the tokens of pieces."""
+        return list(pieces)
+
+    def tokens(self, pieces: Sequence[str]) -> list[str]:
+        """Return the special tokens and, after them, those of the pieces.
+
+        Raises:
+            UserError: a piece is spelt like a special token.
+        """
+        written = self.written(pieces)
+        if taken := sorted({*self.special_tokens}.intersection(written)):
+            raise UserError(
+                f"vocabulary: {taken[0]!r} is a piece and a special token; take it out of the "
+                "corpus or of the list of pieces"
+            )
+        return [*self.special_tokens, *written]
+
+    def numbered(self, pieces: Sequence[str]) -> dict[str, int]:
+        """Return the id of each token."""
+        return {token: number for number, token in enumerate(self.tokens(pieces))}
+
+    def longest_match(self, pieces: Sequence[str]) -> models.WordPiece:
+        """Return the model of greedy longest match: a WordPiece with no mark inside words."""
+        return models.WordPiece(
+            vocab=self.numbered(pieces),
+            unk_token=self.unknown or UNKNOWN,
+            continuing_subword_prefix="",
+            max_input_chars_per_word=NO_LIMIT,
+        )
+
+    def configuration(self) -> dict[str, Any]:
+        """Return what `tokenizer_config.json` says of the frame."""
+        return self.specials.configuration()
 
 
 # --- the library's own
@@ -108,8 +134,8 @@ class WordFrame(Frame):
 
     def __init__(self, words: WordSettings, specials: SpecialTokens = BERT) -> None:
         """Take how text becomes words, and the special tokens."""
-        self.words, self.specials = words, specials
-        self.special_tokens, self.unknown = list(specials.tokens), specials.unknown
+        super().__init__(specials)
+        self.words = words
         self.normalization, self.max_word_chars = words.normalization, words.max_word_chars
 
     @cached_property
@@ -124,38 +150,19 @@ class WordFrame(Frame):
         """Read lines, once, as words."""
         return WordCorpus.from_lines(lines, self._normalizer, self.words.max_word_chars)
 
-    def tokens(self, pieces: Sequence[str]) -> list[str]:
-        """Return the special tokens and, after them, the pieces.
-
-        Raises:
-            UserError: a piece is spelt like a special token.
-        """
-        check_spellings(self.special_tokens, pieces)
-        return [*self.special_tokens, *pieces]
-
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
         """Return the tokenizer that segments by the longest match of these pieces.
 
-        The model is `WordPiece` without a prefix for the inside of words. It gives up a whole word
-        for one character that it cannot match, so characters without a piece are split off before.
+        The model gives up a whole word for one character that it cannot match, so characters
+        without a piece are split off before.
 
         Raises:
             ValueError: a character of a piece, or `▁`, is not a piece: no floor for greedy match.
         """
         if missing := missing_characters(pieces):
             raise ValueError(f"the character {missing[0]!r} is part of a piece but no piece itself")
-        model = models.WordPiece(
-            vocab=self.numbered(pieces),
-            unk_token=self.unknown,
-            continuing_subword_prefix="",
-            max_input_chars_per_word=NO_LIMIT,
-        )
         apart = split_special_tokens(self.special_tokens, pieces)
-        return self.around(model, [split_uncovered(pieces), *apart])
-
-    def numbered(self, pieces: Sequence[str]) -> dict[str, int]:
-        """Return the id of each token."""
-        return {token: number for number, token in enumerate(self.tokens(pieces))}
+        return self.around(self.longest_match(pieces), [split_uncovered(pieces), *apart])
 
     def around(
         self, model: models.Model, steps: Iterable[pre_tokenizers.PreTokenizer]
@@ -174,10 +181,6 @@ class WordFrame(Frame):
         add_special_tokens(tokenizer, self.specials)
         return tokenizer
 
-    def configuration(self) -> dict[str, Any]:
-        """Return what `tokenizer_config.json` says of the frame."""
-        return self.specials.configuration()
-
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces."""
         return {**asdict(self.words), "special_tokens": self.special_tokens}
@@ -188,15 +191,11 @@ def add_special_tokens(tokenizer: Tokenizer, specials: SpecialTokens) -> None:
     tokenizer.add_special_tokens(
         [AddedToken(token, special=True, normalized=False) for token in specials.tokens]
     )
-    if specials.template is not None:
-        single, pair = specials.template
-        used = [part.partition(":")[0] for part in f"{single} {pair}".split()]
+    if specials.as_bert:
         tokenizer.post_processor = processors.TemplateProcessing(
-            single=single,
-            pair=pair,
-            special_tokens=[
-                (token, number) for number, token in enumerate(specials.tokens) if token in used
-            ],
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[(token, specials.tokens.index(token)) for token in ("[CLS]", "[SEP]")],
         )
 
 
@@ -229,8 +228,8 @@ class ByteFrame(Frame):
         Raises:
             UserError: a special token would not be given back: its letters stand for bytes.
         """
-        self.specials, self._cut_at = specials, max_word_chars
-        self.special_tokens, self.unknown = list(specials.tokens), specials.unknown
+        super().__init__(specials)
+        self._cut_at = max_word_chars
         self._decoder = decoders.ByteLevel()
         for token in specials.tokens:
             if self._decoder.decode([token]) != token:
@@ -261,37 +260,20 @@ class ByteFrame(Frame):
 
     def text_of(self, words: Iterable[str]) -> str:
         """Return the text of words, for nothing of it is lost."""
-        return self._decoder.decode(list(map(letters_of_piece, words)))
+        return self._decoder.decode(self.written(list(words)))
 
-    def tokens(self, pieces: Sequence[str]) -> list[str]:
-        """Return the special tokens and, after them, those of the pieces.
-
-        Raises:
-            UserError: a piece is spelt like a special token.
-        """
-        written = list(map(letters_of_piece, pieces))
-        check_spellings(self.special_tokens, written)
-        return [*self.special_tokens, *written]
+    def written(self, pieces: Sequence[str]) -> list[str]:
+        """Return the tokens of pieces, in letters of bytes."""
+        return list(map(letters_of_piece, pieces))
 
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
         """Return the tokenizer that segments by the longest match of these pieces."""
-        tokens = self.tokens(pieces)
-        model = models.WordPiece(
-            vocab={token: number for number, token in enumerate(tokens)},
-            unk_token=self.unknown or UNKNOWN,
-            continuing_subword_prefix="",
-            max_input_chars_per_word=NO_LIMIT,
-        )
-        tokenizer = Tokenizer(model)
-        apart = split_special_tokens(self.special_tokens, tokens[len(self.special_tokens) :])
+        tokenizer = Tokenizer(self.longest_match(pieces))
+        apart = split_special_tokens(self.special_tokens, self.written(pieces))
         tokenizer.pre_tokenizer = self._splitter(apart)
         tokenizer.decoder = self._decoder
         add_special_tokens(tokenizer, self.specials)
         return tokenizer
-
-    def configuration(self) -> dict[str, Any]:
-        """Return what `tokenizer_config.json` says of the frame."""
-        return self.specials.configuration()
 
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces."""
@@ -340,16 +322,3 @@ def free_cuts(tokens: Sequence[str], pieces: Sequence[str]) -> list[int]:
         next((at for at in range(1, len(token)) if token[at - 1 : at + 1] not in pairs), 0)
         for token in tokens
     ]
-
-
-def check_spellings(specials: Sequence[str], pieces: Sequence[str]) -> None:
-    """Refuse pieces that are spelt like special tokens.
-
-    Raises:
-        UserError: there is one.
-    """
-    if taken := sorted(set(specials).intersection(pieces)):
-        raise UserError(
-            f"vocabulary: {taken[0]!r} is a piece and a special token; "
-            "take it out of the corpus or of the list of pieces"
-        )

@@ -28,15 +28,13 @@ class SpecialTokens:
     """The special tokens of a tokenizer.
 
     tokens: in the order of their ids, which begin at 0. roles: token by its role in
-    `tokenizer_config.json`. template: what goes around a text and around a pair of texts, as
-    `tokenizers.processors.TemplateProcessing` reads it; BERT's alone have one. model_max_length:
-    None for no limit.
+    `tokenizer_config.json`. as_bert: whether [CLS] and [SEP] go around a text and a pair of texts,
+    of 512 tokens at most.
     """
 
     tokens: tuple[str, ...]
     roles: Mapping[str, str] = field(default_factory=dict)
-    template: tuple[str, str] | None = None
-    model_max_length: int | None = None
+    as_bert: bool = False
 
     @property
     def unknown(self) -> str | None:
@@ -45,12 +43,11 @@ class SpecialTokens:
 
     def configuration(self) -> dict[str, Any]:
         """Return what `tokenizer_config.json` says of them."""
-        types = self.template is not None and ":1" in self.template[1]
-        return {
-            **by_role(self.roles, self.tokens),
-            "model_input_names": ["input_ids", *["token_type_ids"] * types, "attention_mask"],
-            **({"model_max_length": self.model_max_length} if self.model_max_length else {}),
-        }
+        roles = by_role(self.roles, self.tokens)
+        if not self.as_bert:
+            return {**roles, "model_input_names": ["input_ids", "attention_mask"]}
+        names = ["input_ids", "token_type_ids", "attention_mask"]
+        return {**roles, "model_input_names": names, "model_max_length": 512}
 
 
 BERT = SpecialTokens(
@@ -62,8 +59,7 @@ BERT = SpecialTokens(
             strict=True,
         )
     ),
-    ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
-    512,
+    as_bert=True,
 )
 KINDS = {
     "bert": BERT,

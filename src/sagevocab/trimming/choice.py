@@ -15,11 +15,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from sagevocab.errors import UserError
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.models import Model
 
@@ -97,13 +95,3 @@ def _cheapest_first(
                 occurrences[model.ids[part]] += occurrences[model.ids[piece]]
             enter(model.take_away(piece))
             yield piece
-
-
-def check_by(by: Any) -> None:
-    """Refuse another criterion than those of `BY`.
-
-    Raises:
-        UserError: it is another.
-    """
-    if by not in BY:
-        raise UserError(f"by: {by!r} is not a criterion; give {' or '.join(BY)}, or scores=")

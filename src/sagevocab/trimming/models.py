@@ -52,6 +52,11 @@ class Model(ABC):
         self.left.discard(piece)
         return ()
 
+    def _closed_up(self) -> dict[str, int]:
+        """Return new ids of the pieces left, in the order of the old ones."""
+        kept = sorted(self.left, key=self.ids.__getitem__)
+        return {piece: number for number, piece in enumerate(kept)}
+
     @property
     def gone(self) -> set[str]:
         """The pieces that were taken away."""
@@ -160,14 +165,12 @@ class Bpe(Model):
 
     def reduced(self) -> dict[str, Any]:
         """Return the model's part of a tokenizer.json for the pieces left, ids closed up."""
-        kept = [piece for piece in sorted(self.ids, key=self.ids.__getitem__) if piece in self.left]
         merges = [
             given
             for given, (left, right) in zip(self._model["merges"], self._merges, strict=True)
             if {left, right, left + right} <= self.left
         ]
-        vocab = {piece: number for number, piece in enumerate(kept)}
-        return {**self._model, "vocab": vocab, "merges": merges}
+        return {**self._model, "vocab": self._closed_up(), "merges": merges}
 
 
 # --- Unigram
@@ -252,9 +255,7 @@ class WordPiece(Model):
 
     def reduced(self) -> dict[str, Any]:
         """Return the model's part of a tokenizer.json for the pieces left, ids closed up."""
-        kept = [piece for piece in sorted(self.ids, key=self.ids.__getitem__) if piece in self.left]
-        vocab = {piece: number for number, piece in enumerate(kept)}
-        return {**self._model, "vocab": vocab}
+        return {**self._model, "vocab": self._closed_up()}
 
 
 _KINDS = {"BPE": Bpe, "Unigram": Unigram, "WordPiece": WordPiece}

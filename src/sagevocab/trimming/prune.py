@@ -24,7 +24,7 @@ from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
 from sagevocab.huggingface.pretrained import load_hub, parsed
-from sagevocab.trimming.choice import BY, check_by, order_of_pruning
+from sagevocab.trimming.choice import BY, order_of_pruning
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.folder import files_beside, write_folder
 from sagevocab.trimming.models import BYTES, Model, model_of
@@ -103,7 +103,8 @@ def prune(
     Raises:
         UserError: the tokenizer cannot be pruned exactly, or not so far.
     """
-    check_by(by)
+    if by not in BY:
+        raise UserError(f"by: {by!r} is not a criterion; give {' or '.join(BY)}, or scores=")
     if output is not None:
         check_output(output, force)
     name = name_of(tokenizer)
@@ -151,12 +152,14 @@ def _check_scores(scores: Any, tokenizer: Tokenizer) -> None:
     if not isinstance(scores, Mapping):
         raise UserError(f"scores: {type(scores).__name__} is not a mapping from pieces to numbers")
     for piece, score in scores.items():
-        if not isinstance(piece, str) or tokenizer.token_to_id(piece) is None:
-            raise UserError(
-                f"scores: {piece!r} is not in the vocabulary; write it as the file does"
-            )
+        _require_piece("scores", piece, tokenizer)
         if isinstance(score, str) or not isinstance(score, Real) or not math.isfinite(score):
             raise UserError(f"scores: {piece!r} has {score!r}, which is not a finite number")
+
+
+def _require_piece(key: str, piece: Any, tokenizer: Tokenizer) -> None:
+    if not isinstance(piece, str) or tokenizer.token_to_id(piece) is None:
+        raise UserError(f"{key}: {piece!r} is not in the vocabulary; write it as the file does")
 
 
 def _protected(tokenizer: Tokenizer, spec: Spec, keep: Iterable[str]) -> set[str]:
@@ -169,8 +172,7 @@ def _protected(tokenizer: Tokenizer, spec: Spec, keep: Iterable[str]) -> set[str
         raise UserError(f"keep: {keep!r} is not a list of pieces; give one")
     keep = list(keep)
     for piece in keep:
-        if not isinstance(piece, str) or tokenizer.token_to_id(piece) is None:
-            raise UserError(f"keep: {piece!r} is not in the vocabulary; write it as the file does")
+        _require_piece("keep", piece, tokenizer)
     around: list[str] = []
 
     def note(number: int) -> int:
