@@ -33,7 +33,6 @@ from sagevocab.initial.vocabulary import (
     InitialVocabulary,
     read_initial,
     train_initial,
-    train_lossless,
 )
 from sagevocab.pieces import WORD_START
 from sagevocab.presets import DEFAULT_PRESET
@@ -344,10 +343,7 @@ def _trained_initial(
     corpus: WordCorpus, settings: TrainSettings, frame: Frame, place: str
 ) -> InitialVocabulary:
     keys = settings.vocabulary
-    if isinstance(frame, ByteFrame):
-        initial = train_lossless(corpus, keys.initial_size, keys, frame, place)
-    else:
-        initial = train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
+    initial = train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
     _check_initial(initial, settings)
     return initial
 

@@ -56,10 +56,17 @@ def lines_of(texts: Texts, column: str | None = None, bad_text: str = "refuse") 
     """
     if bad_text not in BAD_TEXT:
         raise UserError(f"bad_text: {bad_text!r} is unknown; choose {', '.join(BAD_TEXT)}")
-    check_texts(texts)
     files = files_of(texts)
     if files is None:
+        if isinstance(texts, bytes | Mapping) or not hasattr(texts, "__iter__"):
+            raise UserError(
+                f"texts: {type(texts).__name__} is not text; give a file, a list of lines, or one "
+                "data set or data frame with column"
+            )
         return _split(_usable(*_in_memory(texts, column), bad_text))
+    for file in files:
+        if file != STANDARD_INPUT:
+            _check_file(file)
     return (line for file in files for line in _lines_of_file(file, column, bad_text))
 
 
@@ -140,23 +147,6 @@ def _is_well(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def check_texts(texts: Texts) -> None:
-    """Refuse what `lines_of` does not read, without opening a file.
-
-    Raises:
-        UserError: it is not text, or a file is missing.
-    """
-    files = files_of(texts)
-    if files is None and (isinstance(texts, bytes | Mapping) or not hasattr(texts, "__iter__")):
-        raise UserError(
-            f"texts: {type(texts).__name__} is not text; give a file, a list of lines, or one data "
-            "set or data frame with column"
-        )
-    for file in files or ():
-        if file != STANDARD_INPUT:
-            _check_file(file)
 
 
 def _check_file(file: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.files import atomic_folder, path_text
+from sagevocab.files import atomic_folder, path_text, write_json
 from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
 from sagevocab.huggingface.encoder import Encoder
 from sagevocab.huggingface.export import (
@@ -15,15 +15,13 @@ from sagevocab.huggingface.export import (
     check_output,
     disk_errors,
     export_greedy,
+    write_tokenizer,
 )
 from sagevocab.huggingface.folders import is_own_folder
 from sagevocab.huggingface.pipelines import WordFrame
 from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
-from sagevocab.huggingface.sentencepiece import (
-    export_model,
-    tokenizer_of_model,
-)
+from sagevocab.huggingface.sentencepiece import tokenizer_of_model
 from sagevocab.pieces import listed_pieces
 from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 from sagevocab.settings import WordSettings
@@ -122,7 +120,9 @@ def convert(
     check_output(output, force)
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         if kind_of(path) == "model":
-            export_model(path, folder, "tokenizer")
+            tokenizer, configuration = tokenizer_of_model(path, "tokenizer")
+            write_tokenizer(folder / "tokenizer.json", tokenizer)
+            write_json(folder / "tokenizer_config.json", configuration)
         else:
             card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
             export_greedy(folder, listed_pieces(path, "tokenizer"), words, card)

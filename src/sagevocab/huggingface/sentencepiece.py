@@ -20,8 +20,8 @@ from tokenizers import (
 
 from sagevocab.corpus.words import NORMALIZATIONS, character_map
 from sagevocab.errors import UserError
-from sagevocab.files import atomic_path, write_json
-from sagevocab.huggingface.export import unlikely, write_tokenizer
+from sagevocab.files import atomic_path
+from sagevocab.huggingface.export import unlikely
 from sagevocab.huggingface.pipelines import TEXT_END, TEXT_START, free_cuts, split_special_tokens
 from sagevocab.huggingface.special_tokens import SpecialTokens, by_role, roles_of
 from sagevocab.pieces import NO_MODEL, WORD_START
@@ -275,19 +275,3 @@ def _model(model: Model) -> models.Model:
     return models.Unigram(
         list(zip(tokens, scores, strict=True)), unk_id=unknown, byte_fallback=False
     )
-
-
-def export_model(path: Path, folder: Path, key: str) -> None:
-    """Write the folder that `AutoTokenizer` loads for a sentencepiece model.
-
-    Args:
-        path: the `.model` file.
-        folder: where `tokenizer.json` and `tokenizer_config.json` go.
-        key: what messages begin with.
-
-    Raises:
-        UserError: as `tokenizer_of_model`.
-    """
-    tokenizer, configuration = tokenizer_of_model(path, key)
-    write_tokenizer(folder / "tokenizer.json", tokenizer)
-    write_json(folder / "tokenizer_config.json", configuration)

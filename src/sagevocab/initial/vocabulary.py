@@ -15,6 +15,7 @@ from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
 from sagevocab.huggingface.markers import piece_of_letters
 from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.sentencepiece import (
+    Model,
     is_bpe,
     merges_of_model,
     open_model,
@@ -51,14 +52,14 @@ def train_initial(
     frame: Frame,
     name: str,
 ) -> InitialVocabulary:
-    """Train sentencepiece's BPE or UnigramLM on a corpus.
+    """Train sentencepiece's BPE or UnigramLM on a corpus, or byte-level BPE.
 
     Args:
-        method: `bpe` or `unigram`.
+        method: `bpe` or `unigram`; without meaning for a `ByteFrame`.
         corpus: what is trained on.
         size: number of pieces without special tokens.
-        settings: of sentencepiece.
-        frame: all of the tokenizer but its pieces.
+        settings: of sentencepiece; of them, bytes have the longest piece alone.
+        frame: all of the tokenizer but its pieces; a `ByteFrame` asks for pieces of bytes.
         name: of the text, for messages.
 
     Returns:
@@ -67,39 +68,15 @@ def train_initial(
     Raises:
         UserError: the text allows no vocabulary of this size.
     """
+    if isinstance(frame, ByteFrame):
+        longest = settings.max_piece_length
+        trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
+        pieces = list(map(piece_of_letters, tokens_by_id(trained)))
+        merges = json.loads(trained.to_str())["model"]["merges"]
+        pairs = [(piece_of_letters(left), piece_of_letters(right)) for left, right in merges]
+        return InitialVocabulary(pieces, pairs, frame)
     model = train_sentencepiece(method, corpus, size, settings, _SIZE, name=name)
-    merges = merges_of_model(model) if method == "bpe" else None
-    return InitialVocabulary(pieces_of_model(model), merges, frame)
-
-
-def train_lossless(
-    corpus: WordCorpus,
-    size: int,
-    settings: TrainingSettings,
-    frame: ByteFrame,
-    name: str,
-) -> InitialVocabulary:
-    """Train byte-level BPE on a corpus.
-
-    Args:
-        corpus: what is trained on.
-        size: number of pieces, the 256 bytes among them.
-        settings: only the longest piece counts.
-        frame: of `byte_bpe.lossless_frame`, without pieces.
-        name: of the text, for messages.
-
-    Returns:
-        The vocabulary.
-
-    Raises:
-        UserError: the text allows no vocabulary of this size.
-    """
-    longest = settings.max_piece_length
-    trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
-    pieces = list(map(piece_of_letters, tokens_by_id(trained)))
-    merges = json.loads(trained.to_str())["model"]["merges"]
-    pairs = [(piece_of_letters(left), piece_of_letters(right)) for left, right in merges]
-    return InitialVocabulary(pieces, pairs, frame)
+    return InitialVocabulary(pieces_of_model(model), _merges(model), frame)
 
 
 def read_initial(
@@ -161,5 +138,8 @@ def _read_model(
     own = special_tokens_of_model(model)
     refuse_words(own.tokens, f"initial: {path}")
     frame = WordFrame(WordSettings(rule, **words), specials or own)
-    merges = merges_of_model(model) if is_bpe(model) else None
-    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
+
+
+def _merges(model: Model) -> list[tuple[str, str]] | None:
+    return merges_of_model(model) if is_bpe(model) else None
