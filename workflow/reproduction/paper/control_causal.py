@@ -1,6 +1,6 @@
 """Whether causal models of SaGe 1.0's pieces need fewer bits than those of its controls.
 
-docs/appendix/statistics.md has the rules ("Models of the counting controls" and what follows it),
+docs/appendix/preregistrations/2026-11-27-models-of-controls.md has the rules,
 results/reference/controls/README.md how the models were trained.
 """
 

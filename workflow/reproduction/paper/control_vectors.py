@@ -1,6 +1,6 @@
 """Whether frozen vectors of SaGe 1.0 gain and lose what those of its controls do.
 
-docs/appendix/statistics.md has the rule ("Vectors of the controls"),
+docs/appendix/preregistrations/2026-11-28-vectors-of-controls.md has the rule,
 results/reference/controls/README.md how the vectors were made.
 """
 
