@@ -12,10 +12,6 @@ from snakemake.utils import min_version
 min_version("9.20")
 
 
-# Rules of a workflow that uses this one as a module.
-FOREIGN = {one.name for one in workflow.rules}
-
-
 report: "workflow/report/workflow.rst"
 
 
@@ -73,15 +69,27 @@ rule paper:
         artefact_files(run, ARTEFACTS),
 
 
-OWN = [one for one in workflow.rules if one.name not in FOREIGN]
-for one in OWN:
-    # An edit of a module reruns the rules whose scripts import it. Trainings cost days: they have a
-    # `version` instead, which is raised by hand.
-    if one.script and not {"code", "version"} & {*one.params.keys()}:
-        one.set_params(code=code_of(Path(one.script).name))
+# By their names here: a workflow that uses this one as a module may have others, and rules of its own.
+OWN = {name: one.rule for name, one in rules._rules.items()}
+for name, one in OWN.items():
     # `snakemake --list-target-rules` shows a line of each.
     one.docstring = first_sentence(one.docstring)
-FILES = [str(file) for one in OWN for file in one.output if not file.contains_wildcard()]
-TARGETS = [*(one.name for one in OWN), *FILES]
-for line in hints(sys.argv[1:], TARGETS, lambda file: any(one.is_producer(file) for one in OWN)):
+    if not one.script:
+        continue
+    # An edit of a module reruns the rules whose scripts import it. Trainings cost days: they have a
+    # `version` instead, which is raised by hand.
+    if not {"code", "version"} & {*one.params.keys()}:
+        one.set_params(code=code_of(Path(one.script).name))
+    # A log and a benchmark of every job: RULE/WILDCARDS, in the order of its first file.
+    one.log_modifier = one.benchmark_modifier = one.output_modifier
+    job = Path(name, ".".join(wildcards_of(one.output[0])))
+    if not one.log:
+        one.set_log(result(f"logs/{job}.log"))
+    if not one.benchmark:
+        one.benchmark = result(f"benchmarks/{job}.tsv")
+FILES = [str(file) for one in OWN.values() for file in one.output if not file.contains_wildcard()]
+TARGETS = [*OWN, *FILES]
+for line in hints(
+    sys.argv[1:], TARGETS, lambda file: any(o.is_producer(file) for o in OWN.values())
+):
     print(line, file=sys.stderr)

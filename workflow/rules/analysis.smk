@@ -52,10 +52,6 @@ for group, tokenizers in COUNTED.items():
                 for name in COUNTS
             ),
             summaries=of_tokenizers("analysis/{lang}/{corpus}/{tok}/summary.json", tokenizers),
-        log:
-            result(f"logs/count_pieces/{{lang}}.{{corpus}}.{group}.log"),
-        benchmark:
-            result(f"benchmarks/count_pieces/{{lang}}.{{corpus}}.{group}.tsv")
         conda:
             "../../envs/analyse.yaml"
         params:
@@ -76,10 +72,6 @@ rule measure_rankings:
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
     output:
         rankings=result("analysis/{lang}/train/{tok}/rankings.parquet"),
-    log:
-        result("logs/measure_rankings/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.sage_readings),
     conda:
@@ -103,10 +95,6 @@ rule measure_morphology:
     output:
         agreement=result("analysis/{lang}/morphology/{tok}.json"),
         words=result("analysis/{lang}/morphology/{tok}.parquet"),
-    log:
-        result("logs/measure_morphology/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/measure_morphology/{lang}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
     params:
@@ -125,10 +113,6 @@ rule measure_ngrams:
         heldout=result("corpus/{lang}.heldout.txt.zst"),
     output:
         ngrams=result("analysis/{lang}/ngrams/{tok}.parquet"),
-    log:
-        result("logs/measure_ngrams/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/measure_ngrams/{lang}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
     resources:
@@ -148,10 +132,6 @@ rule train_vectors:
         words=result("corpus/{lang}.train.words.npz"),
     output:
         vectors=result("analysis/{lang}/vectors/{tok}.npz"),
-    log:
-        result("logs/train_vectors/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/train_vectors/{lang}.{tok}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -175,10 +155,6 @@ rule probe_task:
         vectors=[result("analysis/{lang}/vectors/{tok}.npz")] if run.config.probes.seeds else [],
     output:
         answers=result("analysis/{lang}/probes/{tok}/{task}.parquet"),
-    log:
-        result("logs/probe_task/{lang}.{tok}.{task}.log"),
-    benchmark:
-        result("benchmarks/probe_task/{lang}.{tok}.{task}.tsv")
     wildcard_constraints:
         task=any_of(run.probe_tasks),
     conda:

@@ -110,6 +110,11 @@ result = run.result
 settings = run.config.model_dump()
 
 
+def wildcards_of(path):
+    """The wildcards of a file, as `{NAME}`, in their order."""
+    return [f"{{{name}}}" for name in dict.fromkeys(re.findall(r"\{(\w+)", path))]
+
+
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"

@@ -17,10 +17,6 @@ rule extract_corpus:
         source=language_source,
     output:
         sentences=result("corpus/{lang}.sentences.txt.zst"),
-    log:
-        result("logs/extract_corpus/{lang}.log"),
-    benchmark:
-        result("benchmarks/extract_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
     threads: lambda wildcards: THREADS_OF.get(run.source("language_settings", wildcards.lang).format, 1)
@@ -39,10 +35,6 @@ rule sample_corpus:
     output:
         train=result("corpus/{lang}.txt.zst"),
         heldout=result("corpus/{lang}.heldout.txt.zst"),
-    log:
-        result("logs/sample_corpus/{lang}.log"),
-    benchmark:
-        result("benchmarks/sample_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
     resources:
@@ -62,10 +54,6 @@ rule extract_domain:
         source=domain_source,
     output:
         lines=result("corpus/domains/{domain}.txt.zst"),
-    log:
-        result("logs/extract_domain/{domain}.log"),
-    benchmark:
-        result("benchmarks/extract_domain/{domain}.tsv")
     conda:
         "../../envs/corpus.yaml"
     threads: lambda wildcards: THREADS_OF.get(run.source("domain_settings", wildcards.domain).format, 1)
@@ -86,10 +74,6 @@ rule index_words:
         lines=measured_lines,
     output:
         words=result("corpus/{lang}.{corpus}.words.npz"),
-    log:
-        result("logs/index_words/{lang}.{corpus}.log"),
-    benchmark:
-        result("benchmarks/index_words/{lang}.{corpus}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
     params:
@@ -105,10 +89,6 @@ rule prepare_task:
     output:
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
-    log:
-        result("logs/prepare_task/{task}.log"),
-    benchmark:
-        result("benchmarks/prepare_task/{task}.tsv")
     conda:
         "../../envs/corpus.yaml"
     params:

@@ -33,10 +33,6 @@ rule build_shards:
         train=result("shards/{lang}/{tok}/train.npy"),
         questions=result("shards/{lang}/{tok}/heldout.npz"),
         index=result("shards/{lang}/{tok}/index.json"),
-    log:
-        result("logs/build_shards/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/build_shards/{lang}.{tok}.tsv")
     priority: 1
     conda:
         "../../envs/models.yaml"
@@ -63,10 +59,6 @@ rule pretrain_model:
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         **model_files("models/{lang}/{tok}"),
-    log:
-        result("logs/pretrain_model/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/pretrain_model/{lang}.{tok}.tsv")
     priority: 1
     conda:
         "../../envs/models.yaml"
@@ -93,10 +85,6 @@ rule pretrain_model:
 use rule pretrain_model as repeat_pretraining with:
     output:
         **model_files("studies/pretraining/{lang}/{tok}/{seed}"),
-    log:
-        result("logs/repeat_pretraining/{lang}.{tok}.{seed}.log"),
-    benchmark:
-        result("benchmarks/repeat_pretraining/{lang}.{tok}.{seed}.tsv")
     params:
         name=f"{{lang}}/{{tok}}, seed {{seed}} ({run.config.run})",
         seed="{seed}",
@@ -111,10 +99,6 @@ rule measure_floors:
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         floors=result("analysis/{lang}/floors/{tok}.parquet"),
-    log:
-        result("logs/measure_floors/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/measure_floors/{lang}.{tok}.tsv")
     conda:
         "../../envs/models.yaml"
     script:
@@ -131,10 +115,6 @@ rule train_causal:
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         curve=result("analysis/{lang}/causal/{tok}/{seed}.parquet"),
-    log:
-        result("logs/train_causal/{lang}.{tok}.{seed}.log"),
-    benchmark:
-        result("benchmarks/train_causal/{lang}.{tok}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
     threads: 4 if run.config.lm.gpus else 1
@@ -160,10 +140,6 @@ rule finetune_model:
     output:
         scores=result("scores/{lang}/{tok}/{task}/{seed}.json"),
         predictions=result("scores/{lang}/{tok}/{task}/{seed}.predictions.parquet"),
-    log:
-        result("logs/finetune_model/{lang}.{tok}.{task}.{seed}.log"),
-    benchmark:
-        result("benchmarks/finetune_model/{lang}.{tok}.{task}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
     threads: 1

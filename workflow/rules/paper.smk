@@ -20,8 +20,6 @@ for artefact in registered(run):
             **{name: flat(paths) for name, paths in artefact.inputs(run).items()},
         output:
             **files_of(artefact),
-        log:
-            result(f"logs/{artefact.name}.log"),
         # Two tables are long tests.
         localrule: not artefact.memory
         conda:
@@ -87,10 +85,6 @@ rule build_claims:
         frame=result("claims.parquet"),
         json=result("claims.json"),
         md=in_report("claims.md", "Claims", "claims"),
-    log:
-        result("logs/build_claims.log"),
-    benchmark:
-        result("benchmarks/build_claims.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
@@ -112,8 +106,6 @@ rule findings:
         template=report_file("findings.md.jinja"),
     output:
         md=in_report("findings.md", "Findings", "findings"),
-    log:
-        result("logs/findings.log"),
     localrule: True
     conda:
         "../../envs/paper.yaml"
@@ -167,10 +159,6 @@ rule build_report:
         ],
     output:
         html=result("report.html"),
-    log:
-        result("logs/build_report.log"),
-    benchmark:
-        result("benchmarks/build_report.tsv")
     localrule: True
     conda:
         "../../envs/paper.yaml"
@@ -214,10 +202,6 @@ rule build_reference:
         template=report_file("reference.md.jinja"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),
-    log:
-        result("logs/build_reference.log"),
-    benchmark:
-        result("benchmarks/build_reference.tsv")
     localrule: True
     conda:
         "../../envs/paper.yaml"
@@ -260,8 +244,6 @@ rule reference_tables:
     output:
         [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],
         [f"{CONTROLS}/figure_distances.{form}" for form in ("pdf", "png")],
-    log:
-        result("logs/reference_tables.log"),
     localrule: True
     conda:
         "../../envs/paper.yaml"

@@ -23,10 +23,6 @@ rule retrieve_source:
     output:
         raw=result("retrieved/{source}"),
         description=result("retrieved/{source}.source.json"),
-    log:
-        result("logs/retrieve_source/{source}.log"),
-    benchmark:
-        result("benchmarks/retrieve_source/{source}.tsv")
     wildcard_constraints:
         source=any_of(RETRIEVED),
     localrule: True

@@ -23,10 +23,6 @@ rule train_bpe:
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
-    log:
-        result("logs/train_bpe/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.built_by("bpe")),
     priority: 1
@@ -66,10 +62,6 @@ rule export_again:
         model=exported_model,
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
-    log:
-        result("logs/export_again/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/export_again/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method(*EXPORTED)),
     localrule: True
@@ -83,10 +75,6 @@ rule export_again:
 
 
 use rule train_bpe as train_unigram with:
-    log:
-        result("logs/train_unigram/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.built_by("unigram")),
     resources:
@@ -101,10 +89,6 @@ use rule train_unigram as train_unigram_initial with:
     output:
         **tokenizer_files("vocab/{lang}/unigram_initial"),
         model=result("vocab/{lang}/unigram_initial/sentencepiece.model"),
-    log:
-        result("logs/train_unigram_initial/{lang}.log"),
-    benchmark:
-        result("benchmarks/train_unigram_initial/{lang}.tsv")
     params:
         size=run.config.vocabulary.initial_size,
         key="vocabulary.initial_size",
@@ -118,10 +102,6 @@ rule prune_control:
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
-    log:
-        result("logs/prune_control/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/prune_control/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.built_by(*CONTROLS)),
     conda:
@@ -141,10 +121,6 @@ rule train_wordpiece:
         words=result("corpus/{lang}.train.words.npz"),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
-    log:
-        result("logs/train_wordpiece/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/train_wordpiece/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("wordpiece")),
     conda:
@@ -166,10 +142,6 @@ rule import_tokenizer:
         files=external_files,
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
-    log:
-        result("logs/import_tokenizer/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/import_tokenizer/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("external")),
     localrule: True
@@ -223,10 +195,6 @@ rule build_sage:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
         embeddings=result("vocab/{lang}/{tok}/embeddings.npz"),
-    log:
-        result("logs/build_sage/{lang}.{tok}.log"),
-    benchmark:
-        result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.built_by("sage")),
     priority: 1
@@ -252,8 +220,6 @@ rule write_cards:
         pieces=run.files("vocab/{lang}/{tok}/pieces.txt", tok=run.tokenizers),
     output:
         run.files("vocab/{lang}/{tok}/README.md", tok=run.tokenizers),
-    log:
-        result("logs/write_cards.log"),
     localrule: True
     conda:
         "../../envs/vocabulary.yaml"
