@@ -790,6 +790,14 @@ class Configuration(Section):
                 f"{self.lm.finetune.max_sequence_length} is more than the models learn positions "
                 f"for (lm.pretrain.sequence_length: {longest}); lower it, or raise that",
             )
+        final, initial = self.vocabulary.vocab_size, self.vocabulary.initial_size
+        for size in self.lm.causal.cut_sizes:
+            if not final <= size < initial:
+                raise SettingError(
+                    "lm.causal.cut_sizes",
+                    f"{size} is no size that prunings pass through, from {initial} to {final} "
+                    "pieces; take it out, or set vocabulary.vocab_size to it",
+                )
         if self.seed in self.lm.pretraining_seeds:
             raise SettingError(
                 "lm.pretraining_seeds",

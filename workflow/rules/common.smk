@@ -79,7 +79,7 @@ try:
     from reproduction.config import load_run
     from reproduction.costs import costs_of, seconds_of_jobs
     from reproduction.digests import code_of
-    from reproduction.lm.settings import FREE, RESULT_VERSION
+    from reproduction.lm.settings import FREE, FREE_OF_MODELS, RESULT_VERSION
     from reproduction.progress import show_briefly
     from reproduction.retrievals import dump_sample, retrieved_files, sources_table
     from reproduction.run import memory
@@ -245,6 +245,16 @@ def first_embeddings(wildcards):
     """The embeddings that a SaGe tokenizer starts from, if any."""
     start = run.builds[wildcards.tok].start
     return result(f"embeddings/{wildcards.lang}/{start}.npz") if start else []
+
+
+def prunings_of(wildcards):
+    """What each pruning of BPE's pieces took away, by tokenizer: of the seed, where it has that one."""
+    place = int(wildcards.seed) - run.seed
+    seeds = {name: run.with_seeds([name]) for name in (*run.sage_readings, *run.unseeded_controls)}
+    return {
+        name: result(f"vocab/{wildcards.lang}/{of[min(place, len(of) - 1)]}/ablations.parquet")
+        for name, of in seeds.items()
+    }
 
 
 def external_files(wildcards):

@@ -10,6 +10,8 @@
 #        studies/pretraining/{lang}/{tok}/{seed}/   the same, pretrained with another seed
 #        analysis/{lang}/floors/{tok}.parquet   what tables of frequencies reach on the words asked
 #        analysis/{lang}/causal/{tok}/{seed}.parquet   bits of held-out lines by a causal model
+#        analysis/{lang}/cut/{seed}.safetensors   a causal model of the initial vocabulary
+#        analysis/{lang}/cut/{seed}.parquet   the same by one of the initial vocabulary, cut by prunings
 #        scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
 #        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a row an example: example, label,
 #            predicted (classes as numbers, with their probability); for tagging tokens, tags,
@@ -124,11 +126,63 @@ rule train_causal:
         runtime=1440,
     params:
         **run.word_settings,
-        settings=decisive("lm.causal", "seeds", "checkpoint_minutes"),
+        settings=decisive("lm.causal", *FREE_OF_MODELS),
         free=free("causal", "checkpoint_minutes"),
         version=RESULT_VERSION["causal"],
     script:
         "../scripts/train_causal.py"
+
+
+rule train_whole_model:
+    """A causal model of the initial vocabulary, with one seed."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
+    output:
+        weights=result("analysis/{lang}/cut/{seed}.safetensors"),
+    log:
+        result("logs/train_whole_model/{lang}.{seed}.log"),
+    benchmark:
+        result("benchmarks/train_whole_model/{lang}.{seed}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 if run.config.lm.gpus else 1
+    resources:
+        gpu=min(run.config.lm.gpus, 1),
+        mem_mb=memory(16000 if run.config.lm.gpus else 6000),
+        runtime=1440,
+    params:
+        settings=decisive("lm.causal", *FREE_OF_MODELS),
+        free=free("causal", "checkpoint_minutes"),
+        version=RESULT_VERSION["causal"],
+    script:
+        "../scripts/train_whole_model.py"
+
+
+rule cut_models:
+    """Bits of held-out lines by a model of the initial vocabulary, cut by every pruning of it."""
+    input:
+        weights=result("analysis/{lang}/cut/{seed}.safetensors"),
+        heldout=result("corpus/{lang}.heldout.txt.zst"),
+        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
+        prunings=lambda wildcards: prunings_of(wildcards).values(),
+    output:
+        bits=result("analysis/{lang}/cut/{seed}.parquet"),
+    log:
+        result("logs/cut_models/{lang}.{seed}.log"),
+    benchmark:
+        result("benchmarks/cut_models/{lang}.{seed}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    resources:
+        mem_mb=memory(6000),
+        runtime=240,
+    params:
+        **run.word_settings,
+        names=lambda wildcards: [*prunings_of(wildcards)],
+        settings=decisive("lm.causal", "seeds", "checkpoint_minutes"),
+    script:
+        "../scripts/cut_models.py"
 
 
 rule finetune_model:

@@ -202,6 +202,23 @@ def percentile_p_value(values: np.ndarray) -> float:
     return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
 
 
+def student(differences: Numbers) -> Comparison:
+    """Return the mean of paired differences with Student's interval and test.
+
+    One difference, or equal ones, have no interval and no test.
+    """
+    from scipy import stats
+
+    values = np.asarray(differences, dtype=float)
+    mean = float(values.mean())
+    error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+    if error == 0:
+        return Comparison(mean, *NOTHING)
+    law = stats.t(len(values) - 1)
+    half = float(law.ppf((1 + CONFIDENCE) / 2) * error)
+    return Comparison(mean, mean - half, mean + half, float(2 * law.sf(abs(mean) / error)))
+
+
 def paired_permutation(first: Numbers, second: Numbers, *, seed: int) -> float:
     """Return the two-sided p-value of a paired difference of means under exchanged labels.
 

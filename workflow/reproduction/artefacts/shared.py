@@ -121,6 +121,17 @@ def causal_files(run: Run) -> dict[str, Any]:
     }
 
 
+def cut_files(run: Run) -> dict[str, list[str]]:
+    """Return what models need that prunings cut: language -> a file a seed."""
+    languages = _held_out(run, run.model_languages if run.config.lm.causal.cut_sizes else [])
+    path, seeds = "analysis/{}/cut/{}.parquet", run.config.lm.causal.seeds
+    return {
+        title: [run.result(path.format(lang, seed)) for seed in seeds]
+        for lang, title in language_titles(run, languages).items()
+        if seeds
+    }
+
+
 def curve_files(run: Run, languages: list[str] | None = None) -> Panels:
     """Return language -> label -> files of its pretrainings, the run's own first, and its floors.
 

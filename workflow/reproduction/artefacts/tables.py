@@ -13,6 +13,7 @@ from reproduction.artefacts.shared import (
     compared_tasks,
     curve_files,
     curve_languages,
+    cut_files,
     differences_target,
     further_controls,
     has_differences,
@@ -416,6 +417,19 @@ _hyperparameters(
     settings=lambda run: {"lm": {"finetune": run.model_budget["finetune"]}},
     when=_models,
     notes=lambda run, presets: [_budget(run, run.tasks)],
+)
+declare(
+    "table_cut",
+    "What a trained model loses with the pieces that are pruned",
+    "downstream",
+    "cut_models.table_cut",
+    """What causal models of the initial vocabulary need more for held-out lines when they lose the
+    pieces that each pruning takes away: the rows of their embeddings go, nothing is trained again.
+    The csv file has differences between prunings, with tests. The paper has no such table.
+    """,
+    when=cut_files,
+    settings={"labels": lambda run: labels_of(run, run.tokenizers)},
+    reads={"models": Read(cut_files, whole="paper.cut_models.read_cut")},
 )
 declare(
     "table_differences",

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments
 
 from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, CodedLines, code_of_lines
 from reproduction.lm.loss import nats_of
-from reproduction.lm.settings import RESULT_VERSION, BudgetSchedule, CausalSettings
+from reproduction.lm.settings import FREE_OF_MODELS, RESULT_VERSION, BudgetSchedule, CausalSettings
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     Batch,
@@ -104,14 +104,8 @@ class CausalTrainer(BudgetTrainer):
     def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
         """Return what an update trains on; one process trains a model."""
         rows = rows_of(self._lines, self._lines_of(update, update + 1), self._settings.longest)
-        batches = [_padded(part) for part in self._parts(rows)]
+        batches = [_padded(part) for part in parts_of(rows, self._rows)]
         return batches, sum(len(row.symbols) - 1 for row in rows)
-
-    def _parts(self, rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
-        """Yield the rows, those of like length together."""
-        ordered = sorted(rows, key=lambda row: len(row.symbols))
-        for start in range(0, len(ordered), self._rows):
-            yield ordered[start : start + self._rows]
 
     def _lines_of(self, first: int, end: int) -> np.ndarray:
         """Return the lines of the updates from `first` on, before `end`."""
@@ -127,11 +121,8 @@ class CausalTrainer(BudgetTrainer):
         asked, count = self._asked, len(self._asked.characters)
         wanted = count if self.spent() >= 1 else min(count, self._settings.heldout_lines)
         lines = np.arange(wanted) * count // wanted
-        bits = asked.spelled.copy()
-        for part in self._parts(rows_of(asked, lines, self._settings.longest)):
-            nats = self.model(**self._prepare_inputs(_padded(part))).double().cpu().numpy()
-            line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
-            np.add.at(bits, line, nats / math.log(2))
+        prepared = self._settings.longest, self._rows, self._prepare_inputs
+        bits = bits_of_lines(self.model, asked, lines, *prepared)
         seen = self._lines.characters[self._lines_of(0, self.state.global_step)].sum()
         scores = pd.DataFrame({"seen": seen, "seconds": self.rhythm.seconds, "line": lines})
         scores = scores.assign(characters=asked.characters[lines], bits=bits[lines])
@@ -174,9 +165,28 @@ def train_causal(
     Raises:
         UserError: no device, a loss that is not finite, too little memory.
     """
+    trainer = train(
+        corpus, heldout, segmenter, settings,
+        seed=seed, state_dir=state_dir, threads=threads, gpus=gpus,
+    )  # fmt: skip
+    write_parquet(output, trainer.scores())
+
+
+def train(
+    corpus: WordCorpus,
+    heldout: WordCorpus,
+    segmenter: Segmenter,
+    settings: CausalSettings,
+    *,
+    seed: int,
+    state_dir: str | Path,
+    threads: int,
+    gpus: int,
+) -> CausalTrainer:
+    """Train a model; the arguments are those of `train_causal`."""
     lines = code_of_lines(corpus.sample(settings.lines, seed).with_own_types(), segmenter)
     asked = code_of_lines(heldout, segmenter)
-    decisive = {k: v for k, v in vars(settings).items() if k not in ("checkpoint_minutes", "seeds")}
+    decisive = {k: v for k, v in vars(settings).items() if k not in FREE_OF_MODELS}
     streams = (part.stream.tobytes() for part in (lines, asked))
     mark = fingerprint(decisive, seed, RESULT_VERSION["causal"], *streams)
     arguments = training_arguments(
@@ -195,7 +205,7 @@ def train_causal(
     model.set_attn_implementation("sdpa" if gpus else "eager")
     trainer = CausalTrainer(model, arguments, settings, lines, asked, seed=seed)
     trainer.run()
-    write_parquet(output, trainer.scores())
+    return trainer
 
 
 def build_model(symbols: int, settings: CausalSettings) -> LineModel:
@@ -239,6 +249,34 @@ def rows_of(coded: CodedLines, lines: np.ndarray, longest: int) -> list[Row]:
         for line in lines.tolist()
         for start in range(bounds[line], bounds[line + 1], longest)
     ]
+
+
+def parts_of(rows: Sequence[Row], size: int) -> Iterator[Sequence[Row]]:
+    """Yield `size` rows at a time, those of like length together."""
+    ordered = sorted(rows, key=lambda row: len(row.symbols))
+    for start in range(0, len(ordered), size):
+        yield ordered[start : start + size]
+
+
+def bits_of_lines(
+    model: torch.nn.Module,
+    coded: CodedLines,
+    lines: np.ndarray,
+    longest: int,
+    size: int,
+    prepare: Callable[[Batch], Batch] = lambda batch: batch,
+) -> np.ndarray:
+    """Return what a model needs for each line: float64[all lines]; only those of `lines` are asked.
+
+    lines: which. longest: as for `rows_of`. size: rows at once. prepare: brings a batch to the
+    model's device.
+    """
+    bits = coded.spelled.copy()
+    for part in parts_of(rows_of(coded, lines, longest), size):
+        nats = model(**prepare(_padded(part))).double().cpu().numpy()
+        line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
+        np.add.at(bits, line, nats / math.log(2))
+    return bits
 
 
 def _padded(rows: Sequence[Row]) -> Batch:

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from sagevocab.errors import SettingError
 from sagevocab.validation import (
     Count,
+    Counts,
     Flag,
     InnerShare,
     Natural,
@@ -31,6 +32,8 @@ RESULT_VERSION = {"shards": 1, "pretrain": 1, "finetune": 1, "causal": 2}
 # Keys that change speed and memory: a run may be resumed with other values of them, and a finished
 # model needs no other training for them.
 FREE = ("checkpoint_minutes", "micro_batch", "validation_batch", "compile")
+# Keys of `lm.causal` that one model does not depend on.
+FREE_OF_MODELS = ("checkpoint_minutes", "seeds", "cut_sizes")
 
 
 # --- schedules
@@ -193,6 +196,11 @@ class CausalSettings:
     )
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
     seeds: Seeds = Field([], description="Seeds of the models of each tokenizer; none trains none.")
+    cut_sizes: Counts = Field(
+        [],
+        description="Sizes to which models of the initial vocabulary, one a seed, are cut by every "
+        "pruning of BPE's pieces, without training again (`table_cut`); none trains none.",
+    )
 
     @model_validator(mode="after")
     def _heads_divide_the_width(self) -> CausalSettings:
