@@ -139,9 +139,12 @@ class WordCorpus:
         normalizer: Normalizer,
         max_word_chars: int = MAX_WORD_CHARS,
     ) -> WordCorpus:
-        """Read `lines` once, one at a time; lines without a word are dropped.
+        """Read lines as the words of `split_words(normalizer(line), max_word_chars)`.
 
-        The words are those of `split_words(normalizer(line), max_word_chars)`.
+        Args:
+            lines: read once, one at a time; those without a word are dropped.
+            normalizer: what a line goes through.
+            max_word_chars: where longer words are cut.
         """
         from sagevocab.corpus.reading import read_words  # Numba takes its time to load
 

@@ -68,7 +68,15 @@ def export_merges(
     words: WordSettings,
     card: Card | None = None,
 ) -> None:
-    """Write a vocabulary that is segmented by its byte-pair merges, given by rank."""
+    """Write a vocabulary that is segmented by its byte-pair merges.
+
+    Args:
+        folder: where its files go.
+        pieces: by id.
+        merges: by rank.
+        words: how text becomes words.
+        card: None writes no model card.
+    """
     frame = WordFrame(words)
     model = models.BPE(
         vocab=frame.numbered(pieces), merges=list(merges), unk_token=frame.unknown, fuse_unk=False
@@ -83,10 +91,17 @@ def export_unigram(
     words: WordSettings,
     card: Card | None = None,
 ) -> None:
-    """Write a vocabulary that is segmented into its likeliest pieces, given log probabilities.
+    """Write a vocabulary that is segmented into its likeliest pieces.
 
-    Special tokens get one so low that the model never chooses them. Characters without a piece are
-    split off, so that each becomes an `[UNK]` of its own.
+    Special tokens get a score so low that the model never chooses them. Characters without a piece
+    are split off, so that each becomes an `[UNK]` of its own.
+
+    Args:
+        folder: where its files go.
+        pieces: by id.
+        scores: their log probabilities.
+        words: how text becomes words.
+        card: None writes no model card.
     """
     frame = WordFrame(words)
     tokens = frame.tokens(pieces)
