@@ -36,7 +36,8 @@ from sagevocab.initial.vocabulary import (
 )
 from sagevocab.pieces import WORD_START
 from sagevocab.presets import DEFAULT_PRESET
-from sagevocab.progress import Listener, Progress, listener
+from sagevocab.progress import Listener, Progress
+from sagevocab.progress_bar import listener
 from sagevocab.pruning.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segmentation.segmenter import make_segmenter
 from sagevocab.settings import (

@@ -1,0 +1,40 @@
+"""Progress for those who look on: a bar of `tqdm`, one for each stage.
+
+Apart from `progress`, which the workflow's stages need and which needs no `tqdm`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tqdm.auto import tqdm
+
+from sagevocab.progress import Listener, Progress, log_progress
+
+
+@contextmanager
+def listener(progress: Listener | bool) -> Iterator[Listener]:
+    """Yield what hears of progress: a function of the user's, a bar for True, the log for False."""
+    if progress is not True:
+        yield progress or log_progress
+        return
+    columns, rows = shutil.get_terminal_size()
+    # disable=None: no bar where standard error is a file
+    bar, stage = tqdm(disable=None, leave=False, ncols=columns, nrows=rows), ""
+
+    def show(progress: Progress) -> None:
+        nonlocal stage
+        if progress.stage != stage:
+            stage = progress.stage
+            bar.reset(progress.total or None)
+            bar.set_description(stage, refresh=False)
+            if bar.disable:
+                print(f"sagevocab: {stage}", file=sys.stderr)
+        bar.n = progress.done
+        bar.refresh()
+
+    with bar:
+        yield show
