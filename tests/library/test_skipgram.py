@@ -103,10 +103,10 @@ def train_bucket(
     noise, dimension, negative = given.values()
     alias = skipgram._alias_table(np.ones(noise.stop - noise.start))
     rows = np.empty((2, 2 * skipgram.GROUP + skipgram._padded(negative)), np.int32)
-    steps = np.empty(skipgram.GROUP * skipgram._padded(negative), np.float32)
+    scratch = np.empty(skipgram._scratch_size(negative), np.float32)
     skipgram._train_pairs(
         pairs.astype(np.int32), noise.start, alias, target, context, np.float32(rate),
-        dimension, negative, SEED, rows, steps,
+        dimension, negative, SEED, rows, scratch,
     )  # fmt: skip
 
 
@@ -197,7 +197,7 @@ def plain_step(dot: np.ndarray, rate: np.float32) -> np.ndarray:
 
 
 def plain_group(group: np.ndarray, drawn: np.ndarray, target, context, rate) -> None:
-    """What `_train_group` says, pair by pair and negative by negative."""
+    """What `_find_steps` and `_update_rows` say, pair by pair and negative by negative."""
     inputs, outputs = group.T
     x, n = target[inputs], context[drawn]
     positive = plain_step(-np.array([*map(plain_dot, x, context[outputs])]), rate)
@@ -272,9 +272,9 @@ def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> Non
 
 def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
     @njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
-    def group(target, context, rows, steps, counters):
-        skipgram._prefetch(target, 0)
-        skipgram._train_group(target, context, rows, steps, 8, np.float32(0.1), 50, 15)
+    def group(target, context, rows, scratch, counters):
+        skipgram._find_steps(target, context, rows, scratch, 8, np.float32(0.1), 15)
+        skipgram._update_rows(target, context, rows, scratch, rows, 50, 15)
         skipgram._wait(counters, 0, 1)
 
     matrix = types.float32[:, ::1]

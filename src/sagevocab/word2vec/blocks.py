@@ -18,7 +18,8 @@ before it have left them. Three things make it fast:
 - *Groups.* `GROUP` pairs from distant places of a chunk share their negatives, so that a row of
   E_C is loaded once for all of them.
 - *Vectors that are written down.* The arithmetic of a group is LLVM's code for vectors, with every
-  order of summation in it. Rows are padded to whole cache lines, and fetched a group ahead.
+  order of summation in it. Rows are padded to whole cache lines. Those of the next group are
+  fetched line by line while this one is updated.
 
 A pair's positive and its negatives are updated together. One after the other, E_T would grow and
 E_C shrink, which the mean losses of a SaGe ablation notice. If pairs that share negatives all saw
@@ -56,11 +57,14 @@ LAST_RATE = 1e-4  # gensim's min_alpha
 _BLOCKS = 2 * JOBS  # blocks of output pieces
 _BUCKETS = JOBS * _BLOCKS * _BLOCKS
 _LANES = 16  # float32 numbers in a cache line
+_QUARTER = 4  # of the lanes: within a quarter, shuffles are cheap
 _FLOAT, _INT32, _INT64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _INCREMENT = uint64(0x9E3779B97F4A7C15)  # of SplitMix64's state
 _PAIRS, _ORDER, _FIRST_BUCKET = 0, 1, 2  # what a chunk draws for: each use has a seed of its own
 _PATIENCE = 1000  # readings of a counter before a thread that waits sleeps: some 10 us
 _LIMIT = 6.0  # of a dot product; beyond it the sigmoid counts as 0 or 1
+
+Couple = tuple[ir.Value, ir.Value]  # of rows, by where they begin
 
 
 @dataclass(frozen=True)
@@ -288,33 +292,40 @@ class _Vectors:
             vector = self.builder.insert_element(vector, number, _INT32(lane))
         return vector
 
-    def sums(self, vectors: Sequence[ir.Value]) -> ir.Value:
-        """Return the sums of 8 or 16 vectors: of neighbouring lanes, then of such sums, ..."""
-        stride = 1
-        while len(vectors) > 1:
-            low = [n if n & stride == 0 else _LANES + n - stride for n in range(_LANES)]
-            high = [n + stride if n & stride == 0 else _LANES + n for n in range(_LANES)]
-            couples = zip(vectors[::2], vectors[1::2], strict=True)
-            vectors = [
-                self.builder.fadd(self.take(a, b, low), self.take(a, b, high)) for a, b in couples
-            ]
-            stride *= 2
-        total = vectors[0]
-        if stride == _LANES:
-            return total
-        return self.builder.fadd(*(self.take(total, total, range(k, k + 8)) for k in (0, 8)))
+    def sums(self, vectors: Sequence[ir.Value], done: int = 1) -> ir.Value:
+        """Return the sums of up to 16 vectors: of neighbouring lanes, then of such sums, ...
 
-    def dots(self, x: ir.Value, rows: Sequence[ir.Value], width: ir.Value) -> ir.Value:
-        """Return the dot products of a row with up to 8, or with 16 rows."""
+        done: how many lanes lie together already that are such sums, of as many vectors.
+        """
+        while len(vectors) > 1:
+            couples = zip(vectors[::2], vectors[1::2], strict=True)
+            vectors = [self._folded(a, b, 1 if done < _QUARTER else _QUARTER) for a, b in couples]
+            done *= 2
+        return vectors[0]
+
+    def _folded(self, a: ir.Value, b: ir.Value, unit: int) -> ir.Value:
+        """Add each even unit of lanes to the odd one behind it, of two vectors.
+
+        A unit is a lane, where a quarter gets the sums of `a` before those of `b`; or a quarter.
+        These are the shuffles that a processor does beside multiplications.
+        """
+        if unit == 1:
+            even = [q + n for q in range(0, _LANES, _QUARTER) for n in (0, 2, _LANES, _LANES + 2)]
+        else:
+            even = [q + n for q in range(0, 2 * _LANES, 2 * unit) for n in range(unit)]
+        odd = [lane + unit for lane in even]
+        return self.builder.fadd(self.take(a, b, even), self.take(a, b, odd))
+
+    def products(self, couples: Sequence[Couple], width: ir.Value) -> list[ir.Value]:
+        """Return for each couple of rows the vector whose lanes add up to their dot product."""
         build = self.builder
-        totals = [cgutils.alloca_once_value(build, self.constant(0)) for _ in rows]
+        totals = [cgutils.alloca_once_value(build, self.constant(0)) for _ in couples]
         with cgutils.for_range_slice(build, _INT64(0), width, _INT64(_LANES)) as (at, _):
-            numbers = self.load(build.gep(x, [at]))
-            for total, row in zip(totals, rows, strict=True):
-                others = self.load(build.gep(row, [at]))
-                build.store(self.fma(numbers, others, build.load(total)), total)
-        missing = [self.constant(0)] * (-len(rows) % 8)
-        return self.sums([*map(build.load, totals), *missing])
+            rows = dict.fromkeys(row for couple in couples for row in couple)
+            numbers = {row: self.load(build.gep(row, [at])) for row in rows}
+            for total, (a, b) in zip(totals, couples, strict=True):
+                build.store(self.fma(numbers[a], numbers[b], build.load(total)), total)
+        return [build.load(total) for total in totals]
 
     def step(self, dot: ir.Value, rate: ir.Value) -> ir.Value:
         """Return rate * sigma(dot), and 0 where |dot| is 6 or more, as word2vec does.
@@ -338,147 +349,222 @@ class _Vectors:
         return build.select(build.and_(below, above), step, self.constant(0, lanes))
 
 
+# The scratch of a group has rows of `_LANES` numbers: first the steps of its positives, from
+# _SIMILAR on the dot products of its inputs, and from _NEGATIVE on, for every `_LANES` negatives,
+# `GROUP` rows of steps and `GROUP` of dot products. What is written there leaves the registers.
+_SIMILAR, _NEGATIVE = 1, 3
+_TILE = 2 * GROUP
+_SIMILAR_PAIRS = [(j, i) for j in range(GROUP) for i in range(j)]
+
+
+@njit(inline="always")
+def _scratch_size(negative):
+    """Return the numbers in the scratch of a group."""
+    return _NEGATIVE * _LANES + _TILE * _padded(negative)
+
+
 class _Group(_Vectors):
-    """Writes what `_train_group` does; its parameters are there."""
+    """Writes what `_find_steps` and `_update_rows` do; their parameters are there."""
 
-    def __init__(
-        self, builder: ir.IRBuilder, arrays: list, pairs, rate, dimension, negative
-    ) -> None:
+    def __init__(self, builder: ir.IRBuilder, arrays: list, negative: ir.Value) -> None:
         super().__init__(builder)
-        self._target, self._context, self._rows, self._steps = (array.data for array in arrays)
+        self._target, self._context, self._rows, self._scratch = (array.data for array in arrays)
         self._width = cgutils.unpack_tuple(builder, arrays[0].shape)[1]
-        self._dimension, self._negative = dimension, negative
-        self._x = [self._row(self._target, _INT64(j)) for j in range(GROUP)]
-        self._y = [self._row(self._context, _INT64(GROUP + j)) for j in range(GROUP)]
-        there = [builder.icmp_signed("<", _INT64(j), pairs) for j in range(GROUP)]
-        self._rates = [builder.select(is_there, rate, _FLOAT(0)) for is_there in there]
-        # Lane i < j: of x[j] with x[i]. Lane j: with its output.
-        self._dots = [
-            self.dots(self._x[j], [*self._x[:j], self._y[j]], self._width) for j in range(GROUP)
-        ]
+        self._negative = negative
+        self._x = [self._row(self._target, self._rows, _INT64(j)) for j in range(GROUP)]
+        self._y = [self._row(self._context, self._rows, _INT64(GROUP + j)) for j in range(GROUP)]
 
-    def _row(self, matrix: ir.Value, place: ir.Value) -> ir.Value:
-        number = self.builder.load(self.builder.gep(self._rows, [place]))
+    def _row(self, matrix: ir.Value, rows: ir.Value, place: ir.Value) -> ir.Value:
+        number = self.builder.load(self.builder.gep(rows, [place]))
         number = self.builder.sext(number, _INT64)
         return self.builder.gep(matrix, [self.builder.mul(number, self._width)])
 
-    def positive_steps(self) -> ir.Value:
-        """Return the steps along the gradients of the positives: rate * sigma(-dot)."""
+    def find_steps(self, pairs: ir.Value, rate: ir.Value) -> None:
+        """Write the steps of positives and negatives."""
         build = self.builder
-        dots = [build.extract_element(self._dots[j], _INT32(j)) for j in range(GROUP)]
-        opposite = self.together([build.fneg(dot) for dot in dots], GROUP)
-        return self.step(opposite, self.together(self._rates, GROUP))
+        there = [build.icmp_signed("<", _INT64(j), pairs) for j in range(GROUP)]
+        rates = [build.select(is_there, rate, _FLOAT(0)) for is_there in there]
+        self._write_similarities()
+        self._write_positive_steps(rates)
+        tiles = cgutils.for_range_slice(build, _INT64(0), self._negative, _INT64(_LANES))
+        with tiles as (first, _):
+            self._write_dots(first)
+            self._write_negative_steps(first, rates)
 
-    def write_negative_steps(self) -> None:
-        """Write the steps along the gradients of the negatives: -rate * sigma(dot).
+    def _write_similarities(self) -> None:
+        """Write the dot products of each two inputs."""
+        for number in (0, 1):
+            some = _SIMILAR_PAIRS[number * _LANES : (number + 1) * _LANES]
+            totals = self.products([(self._x[j], self._x[i]) for j, i in some], self._width)
+            missing = [self.constant(0)] * (_LANES - len(some))
+            place = self.builder.gep(self._scratch, [_INT64((_SIMILAR + number) * _LANES)])
+            self.store(self.sums([*totals, *missing]), place)
 
-        `_LANES` negatives at a time; steps: [padded negatives / _LANES, GROUP, _LANES].
+    def _write_positive_steps(self, rates: Sequence[ir.Value]) -> None:
+        """Write the steps along the gradients of the positives: rate * sigma(-dot)."""
+        build = self.builder
+        couples = list(zip(self._x, self._y, strict=True))
+        halves = self.sums(self.products(couples, self._width))
+        even, odd = (
+            [
+                quarter + lane
+                for quarter in (first, first + 2 * _QUARTER)
+                for lane in range(_QUARTER)
+            ]
+            for first in (0, _QUARTER)
+        )
+        dots = build.fadd(self.take(halves, halves, even), self.take(halves, halves, odd))
+        self.store(self.step(build.fneg(dots), self.together(rates, GROUP)), self._scratch)
+
+    def _write_dots(self, first: ir.Value) -> None:
+        """Write the dot products of all inputs with `_LANES` negatives, before any step.
+
+        Of two inputs with eight negatives at a time: a row that is loaded is used more than once.
         """
-        build = self.builder
-        end = self._negative
-        with cgutils.for_range_slice(build, _INT64(0), end, _INT64(_LANES)) as (first, _):
-            begin = build.add(first, _INT64(2 * GROUP))
-            rows = [self._row(self._context, build.add(begin, _INT64(k))) for k in range(_LANES)]
-            drawn = self.load(build.gep(self._rows, [begin]), kind=_INT32)
-            steps: list[ir.Value] = []
-            for j in range(GROUP):
-                dot = self.dots(self._x[j], rows, self._width)
-                for i in range(j):
-                    similarity = self.spread(build.extract_element(self._dots[j], _INT32(i)))
-                    dot = self.fma(similarity, steps[i], dot)
-                step = self.step(dot, self.spread(build.fneg(self._rates[j])))
-                output = self.spread(build.load(build.gep(self._rows, [_INT64(GROUP + j)])))
-                # gensim, too, skips a negative that is the output itself.
-                differs = build.icmp_unsigned("!=", drawn, output)
-                steps.append(build.select(differs, step, self.constant(0)))
-                self.store(steps[j], self._place_of_steps(first, j))
+        begin = self.builder.add(first, _INT64(2 * GROUP))
+        rows = [
+            self._row(self._context, self._rows, self.builder.add(begin, _INT64(k)))
+            for k in range(_LANES)
+        ]
+        half = _LANES // 2
+        for j in range(0, GROUP, 2):
+            sums: list[list[ir.Value]] = [[], []]
+            for some in (rows[:half], rows[half:]):
+                couples = [(x, row) for x in self._x[j : j + 2] for row in some]
+                totals = self.products(couples, self._width)
+                sums[0].append(self.sums(totals[:half]))
+                sums[1].append(self.sums(totals[half:]))
+            for number, halves in enumerate(sums):
+                self.store(self.sums(halves, half), self._place(first, GROUP + j + number))
 
-    def _place_of_steps(self, negative: ir.Value, pair: int) -> ir.Value:
-        """Return where the step of a pair along the gradient of a negative is."""
+    def _write_negative_steps(self, first: ir.Value, rates: Sequence[ir.Value]) -> None:
+        """Write the steps along the gradients of `_LANES` negatives: -rate * sigma(dot)."""
+        build = self.builder
+        drawn = self.load(build.gep(self._rows, [build.add(first, _INT64(2 * GROUP))]), kind=_INT32)
+        steps: list[ir.Value] = []
+        for j in range(GROUP):
+            dot = self.load(self._place(first, GROUP + j))
+            for i in range(j):
+                place = _INT64(_SIMILAR * _LANES + _SIMILAR_PAIRS.index((j, i)))
+                similarity = self.spread(build.load(build.gep(self._scratch, [place])))
+                dot = self.fma(similarity, steps[i], dot)
+            step = self.step(dot, self.spread(build.fneg(rates[j])))
+            output = self.spread(build.load(build.gep(self._rows, [_INT64(GROUP + j)])))
+            # gensim, too, skips a negative that is the output itself.
+            differs = build.icmp_unsigned("!=", drawn, output)
+            steps.append(build.select(differs, step, self.constant(0)))
+            self.store(steps[j], self._place(first, j))
+
+    def _place(self, negative: ir.Value, number: int) -> ir.Value:
+        """Return where the scratch has a negative's step of a pair; GROUP + pair: dot product."""
         build = self.builder
         lane = build.and_(negative, _INT64(_LANES - 1))
-        tile = build.mul(build.sub(negative, lane), _INT64(GROUP))
-        place = build.add(build.add(tile, lane), _INT64(pair * _LANES))
-        return build.gep(self._steps, [place])
+        tile = build.mul(build.sub(negative, lane), _INT64(_TILE))
+        place = build.add(build.add(tile, lane), _INT64((_NEGATIVE + number) * _LANES))
+        return build.gep(self._scratch, [place])
 
-    def update(self, positive: ir.Value) -> None:
+    def update_rows(self, coming: ir.Value, dimension: ir.Value) -> None:
         """Update the rows: whole vectors of columns, then half ones, as most of a last is empty."""
-        zero, whole = _INT64(0), self.builder.and_(self._dimension, _INT64(-_LANES))
-        for first, last, lanes in ((zero, whole, _LANES), (whole, self._dimension, _LANES // 2)):
+        zero, whole = _INT64(0), self.builder.and_(dimension, _INT64(-_LANES))
+        for first, last, lanes in ((zero, whole, _LANES), (whole, dimension, _LANES // 2)):
             columns = cgutils.for_range_slice(self.builder, first, last, _INT64(lanes))
             with columns as (at, _):
-                self._update_columns(at, lanes, positive)
+                self._update_columns(coming, at, lanes)
 
-    def _update_columns(self, at: ir.Value, lanes: int, positive: ir.Value) -> None:
+    def _update_columns(self, coming: ir.Value, at: ir.Value, lanes: int) -> None:
         build = self.builder
         inputs = [self.load(build.gep(row, [at]), lanes) for row in self._x]
         changes = []
         for j in range(GROUP):
             place = build.gep(self._y[j], [at])
-            step = self.spread(build.extract_element(positive, _INT32(j)), lanes)
+            step = self.spread(build.load(build.gep(self._scratch, [_INT64(j)])), lanes)
             old = self.load(place, lanes)
             changes.append(cgutils.alloca_once_value(build, build.fmul(step, old)))
             self.store(self.fma(step, inputs[j], old), place)
         with cgutils.for_range(build, self._negative) as loop:
-            row = self._row(self._context, build.add(loop.index, _INT64(2 * GROUP)))
+            row = self._row(self._context, self._rows, build.add(loop.index, _INT64(2 * GROUP)))
             place = build.gep(row, [at])
             now = self.load(place, lanes)
+            self._fetch_line(self._context, coming, build.add(loop.index, _INT64(2 * GROUP)), at)
+            self._fetch_line_of_pair(coming, loop.index, at)
             for j in range(GROUP):
-                step = self.spread(build.load(self._place_of_steps(loop.index, j)), lanes)
+                step = self.spread(build.load(self._place(loop.index, j)), lanes)
                 build.store(self.fma(step, now, build.load(changes[j])), changes[j])
                 now = self.fma(step, inputs[j], now)
             self.store(now, place)
+        rest = cgutils.for_range_slice(build, self._negative, _INT64(2 * GROUP), _INT64(1))
+        with rest as (number, _):
+            self._fetch_line_of_pair(coming, number, at)
         for row, change in zip(self._x, changes, strict=True):
             place = build.gep(row, [at])
             self.store(build.fadd(self.load(place, lanes), build.load(change)), place)
 
+    def _fetch_line_of_pair(self, coming: ir.Value, place: ir.Value, at: ir.Value) -> None:
+        """Fetch a line of the input or output at this place of the coming rows."""
+        is_input = self.builder.icmp_signed("<", place, _INT64(GROUP))
+        matrix = self.builder.select(is_input, self._target, self._context)
+        self._fetch_line(matrix, coming, place, at)
+
+    def _fetch_line(
+        self, matrix: ir.Value, coming: ir.Value, place: ir.Value, at: ir.Value
+    ) -> None:
+        """Fetch the cache line at a column of a row that will be changed soon, without waiting."""
+        build = self.builder
+        line = build.gep(self._row(matrix, coming, place), [at])
+        kind = ir.FunctionType(ir.VoidType(), [line.type, _INT32, _INT32, _INT32])
+        prefetch = build.module.declare_intrinsic("llvm.prefetch", [line.type], kind)
+        to_write, keep, data = _INT32(1), _INT32(3), _INT32(1)
+        build.call(prefetch, [line, to_write, keep, data])
+
+
+def _group(codegen, builder, signature, arguments, negative) -> _Group:
+    """Return the group of an intrinsic, whose first arguments are its four arrays."""
+    arrays = [
+        codegen.make_array(kind)(codegen, builder, value)
+        for kind, value in zip(signature.args[:4], arguments[:4], strict=True)
+    ]
+    return _Group(builder, arrays, negative)
+
 
 @intrinsic
-def _train_group(_typing, target, context, rows, steps, pairs, rate, dimension, negative):
-    """Update target (E_T) and context (E_C) by a group of pairs that share negatives.
+def _find_steps(_typing, target, context, rows, scratch, pairs, rate, negative):
+    """Find the steps of a group of pairs that share negatives, along the gradients.
 
-    rows: int32[2 * GROUP + padded negatives], the rows of inputs, outputs and negatives; what is
-    missing repeats others. steps: float32[GROUP * padded negatives], scratch, in which each pair's
-    step along each negative's gradient is kept. pairs: how many of the GROUP there are; the rate of
-    the others is 0. dimension: numbers in a row; the others are zero.
+    rows: int32[2 * GROUP + padded negatives], the rows of inputs (of target, E_T), outputs and
+    negatives (of context, E_C); what is missing repeats others. scratch: float32[_scratch_size],
+    gets the steps. pairs: how many of the GROUP there are; the rate of the others is 0.
 
     A positive's step is taken from the rows before the group. Each pair sees the negatives as the
     pairs before it have left them: by then row y is y + the sum of steps[i] x[i] over i < j, so its
-    dot product with x[j] has grown by the sum of steps[i] (x[i] . x[j]). A row that is in the group
-    more than once is updated as often, each time from what is there by then.
+    dot product with x[j] has grown by the sum of steps[i] (x[i] . x[j]).
     """
 
     def generate(codegen, builder, signature, arguments):
-        arrays = [
-            codegen.make_array(kind)(codegen, builder, value)
-            for kind, value in zip(signature.args[:4], arguments[:4], strict=True)
-        ]
-        group = _Group(builder, arrays, *arguments[4:])
-        positive = group.positive_steps()
-        group.write_negative_steps()
-        group.update(positive)
+        pairs, rate, negative = arguments[4:]
+        _group(codegen, builder, signature, arguments, negative).find_steps(pairs, rate)
         return codegen.get_dummy_value()
 
-    numbers = types.int64, types.float32, types.int64, types.int64
-    return types.void(target, context, rows, steps, *numbers), generate
+    numbers = types.int64, types.float32, types.int64
+    return types.void(target, context, rows, scratch, *numbers), generate
 
 
 @intrinsic
-def _prefetch(_typing, matrix, row):
-    """Ask for a row that will be changed soon, without waiting: `llvm.prefetch`."""
+def _update_rows(_typing, target, context, rows, scratch, coming, dimension, negative):
+    """Update target (E_T) and context (E_C) by the steps of a group, see `_find_steps`.
+
+    coming: the rows of the next group, which are fetched meanwhile. dimension: numbers in a row;
+    the others are zero. A row that is in the group more than once is updated as often, each time
+    from what is there by then.
+    """
 
     def generate(codegen, builder, signature, arguments):
-        array = codegen.make_array(signature.args[0])(codegen, builder, arguments[0])
-        width = cgutils.unpack_tuple(builder, array.shape)[1]
-        place = builder.gep(array.data, [builder.mul(arguments[1], width)])
-        kind = ir.FunctionType(ir.VoidType(), [place.type, _INT32, _INT32, _INT32])
-        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
-        to_write, keep, data = _INT32(1), _INT32(3), _INT32(1)
-        with cgutils.for_range_slice(builder, _INT64(0), width, _INT64(_LANES)) as (at, _):
-            builder.call(prefetch, [builder.gep(place, [at]), to_write, keep, data])
+        coming, dimension, negative = arguments[4:]
+        coming = codegen.make_array(signature.args[4])(codegen, builder, coming).data
+        _group(codegen, builder, signature, arguments, negative).update_rows(coming, dimension)
         return codegen.get_dummy_value()
 
-    return types.void(matrix, types.int64), generate
+    numbers = types.int64, types.int64
+    return types.void(target, context, rows, scratch, coming, *numbers), generate
 
 
 # --- threads: all of them call `_train_chunk`, and take its jobs one after the other
@@ -518,8 +604,8 @@ def _wait(counters, index, steps):
 
 
 @njit(inline="always")
-def _gather(rows, pairs, number, groups, state, start, alias, negative, target, context):
-    """Write the rows of a group, draw its negatives, and prefetch all; return the state after it.
+def _gather(rows, pairs, number, groups, state, start, alias, negative):
+    """Write the rows of a group and draw its negatives; return the state after it.
 
     A group's pairs stand `groups` apart, far from one another in the text.
     """
@@ -527,8 +613,6 @@ def _gather(rows, pairs, number, groups, state, start, alias, negative, target, 
         at = number + j * groups
         at = at if at < len(pairs) else number
         rows[j], rows[GROUP + j] = pairs[at, 0], pairs[at, 1]
-        _prefetch(target, np.int64(rows[j]))
-        _prefetch(context, np.int64(rows[GROUP + j]))
     size = uint64(len(alias))
     for k in range(negative):
         state += _INCREMENT
@@ -536,34 +620,31 @@ def _gather(rows, pairs, number, groups, state, start, alias, negative, target, 
         place = ((z >> uint64(32)) * size) >> uint64(32)
         low = uint64(0xFFFFFFFF)
         own = (z & low) < (alias[place] & low)
-        drawn = start + np.int64(place if own else alias[place] >> uint64(32))
-        rows[2 * GROUP + k] = drawn
-        _prefetch(context, drawn)
+        rows[2 * GROUP + k] = start + np.int64(place if own else alias[place] >> uint64(32))
     rows[2 * GROUP + negative :] = start  # any row: it is read with the others, and not changed
     return state
 
 
 @njit(inline="always")
 def _train_pairs(
-    pairs, start, alias, target, context, rate, dimension, negative, seed, rows, steps
+    pairs, start, alias, target, context, rate, dimension, negative, seed, rows, scratch
 ):
     """Update target (E_T) and context (E_C) by the pairs of a bucket, `GROUP` at a time.
 
     pairs: int32[n, 2], rows of input and output. start: the first row of the block that the
-    negatives come from; alias: its table. rows, steps: scratch.
+    negatives come from; alias: its table. rows, scratch: room for two groups, and for one.
     """
     state = _mix(seed)
     groups = (len(pairs) + GROUP - 1) // GROUP
-    for number in range(groups + 1):
-        if number < groups:  # a group ahead, as waiting for rows would take as long as all else
-            state = _gather(
-                rows[number & 1], pairs, number, groups, state, start, alias, negative,
-                target, context,
-            )  # fmt: skip
-        if number > 0:
-            size = (len(pairs) - (number - 1) + groups - 1) // groups  # the last groups lack one
-            now = rows[(number - 1) & 1]
-            _train_group(target, context, now, steps, size, rate, dimension, negative)
+    for number in range(groups):
+        now, coming = rows[number & 1], rows[(number + 1) & 1]
+        if number == 0:
+            state = _gather(now, pairs, number, groups, state, start, alias, negative)
+        size = (len(pairs) - number + groups - 1) // groups  # the last groups lack one
+        _find_steps(target, context, now, scratch, size, rate, negative)
+        if number + 1 < groups:  # here, as each step waits for the one before
+            state = _gather(coming, pairs, number + 1, groups, state, start, alias, negative)
+        _update_rows(target, context, now, scratch, coming, dimension, negative)
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -583,7 +664,7 @@ def _train_chunk(
     NumPy's error model leaves out the tests for a division by 0, of which there is none.
     """
     rows = np.empty((2, 2 * GROUP + _padded(negative)), np.int32)
-    steps = np.empty(GROUP * _padded(negative), np.float32)
+    scratch = np.empty(_scratch_size(negative), np.float32)
     while True:
         taken = _add(counters, 0, 1)
         if taken >= len(jobs) * JOBS:
@@ -600,7 +681,7 @@ def _train_chunk(
             _train_pairs(
                 pairs[offsets[bucket] : offsets[bucket + 1]], start, alias[start:end], target,
                 context, rate, dimension, negative,
-                _seed(seed, number, uint64(_FIRST_BUCKET + bucket)), rows, steps,
+                _seed(seed, number, uint64(_FIRST_BUCKET + bucket)), rows, scratch,
             )  # fmt: skip
         for block in blocks:
             _add(counters, 1 + block, 1)
