@@ -24,7 +24,7 @@ STAGES = {
     """,
     "vocabulary": """
         gensim llvmlite numba numpy pandas protobuf pyarrow pydantic pydantic-core
-        sentencepiece tokenizers transformers zstandard
+        sentencepiece tokenizers zstandard
     """,
     "analyse": """
         numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece threadpoolctl
