@@ -39,8 +39,8 @@ def _read(file: Path, key: str) -> Tokenizer:
         return Tokenizer.from_file(str(file))
     except Exception as error:  # the library raises bare exceptions of many kinds
         raise UserError(
-            f"{key}: {file} cannot be read as a tokenizer of Hugging Face ({error}); copy it again, "
-            "or load it with AutoTokenizer of transformers and save it"
+            f"{key}: {file} cannot be read as a tokenizer of Hugging Face ({error}); copy it "
+            "again, or load it with AutoTokenizer of transformers and save it"
         ) from error
 
 
