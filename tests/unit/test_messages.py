@@ -135,6 +135,7 @@ language_settings.tr.morphology.path: no.conllu
 domain_settings.legal.name: quora questions
 language_settings.en.source.constructed: cola
 lm.pretrain <- lm.pretrain.hours:
+lm.causal.cut_sizes: [15000]
 lm.finetune.max_sequence_length <- lm.pretrain.sequence_length: 64
 probes.seeds <- probes.seeds: []
 domains <- {{domains: [tr], domain_settings.tr: {DOMAIN}}}

@@ -140,10 +140,6 @@ rule train_whole_model:
         pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
     output:
         weights=result("analysis/{lang}/cut/{seed}.safetensors"),
-    log:
-        result("logs/train_whole_model/{lang}.{seed}.log"),
-    benchmark:
-        result("benchmarks/train_whole_model/{lang}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
     threads: 4 if run.config.lm.gpus else 1
@@ -168,10 +164,6 @@ rule cut_models:
         prunings=lambda wildcards: prunings_of(wildcards).values(),
     output:
         bits=result("analysis/{lang}/cut/{seed}.parquet"),
-    log:
-        result("logs/cut_models/{lang}.{seed}.log"),
-    benchmark:
-        result("benchmarks/cut_models/{lang}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
     resources:

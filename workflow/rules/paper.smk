@@ -220,6 +220,7 @@ CONTROLS = "results/reference/controls"
 CONTROL_TABLES = [
     *(f"{CONTROLS}/table_{name}" for name in ("overlap_sizes", "pieces_differ", "distances")),
     *(f"{CONTROLS}/{models}/table_causal" for models in ("causal", "causal_large")),
+    f"{CONTROLS}/codes/table_samples",
     f"{CONTROLS}/vectors/table_vectors",
     f"{CONTROLS}/released_program/table_released_program",
 ]
@@ -227,7 +228,7 @@ CONTROL_TABLES = [
 
 rule reference_tables:
     """Tables over results/reference/controls from what is committed there: pieces in common at other
-    sizes, models and vectors of controls, the authors' program, distances from the paper's numbers. No
+    sizes, models and vectors of controls, codes, the authors' program, distances from the paper's numbers. No
     part of `all`.
     """
     input:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from reproduction.paper.code_samples import table_samples
 from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
 from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
 from reproduction.paper.control_vectors import table_vectors
@@ -17,6 +18,7 @@ from reproduction.paper.distances import distance_rows, figure_distances, table_
 from reproduction.paper.released_program import table_released_program
 from reproduction.paper.style import Styles
 from reproduction.paper.table import Table, write_csv
+from reproduction.parquet import read_parquet
 from sagevocab.files import read_json, write_text
 
 
@@ -65,6 +67,7 @@ def control_tables(controls: Path, prunings: Path) -> Iterator[tuple[str, Table]
     for name, families in FAMILIES.items():
         models = read_models([controls / name / f"{language}.parquet" for language in ("en", "tr")])
         yield f"{name}/table_causal", table_causal(models, families)
+    yield "codes/table_samples", table_samples(read_parquet(controls / "codes/samples.parquet"))
     answers = [controls / f"vectors/{task}.parquet" for task in ("ner_tr", "stsb")]
     yield "vectors/table_vectors", table_vectors(answers)
     pruned = {
