@@ -10,7 +10,6 @@ from reproduction.data.dump import MISSING_WORD, Article, plain_text, read_artic
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
 from sagevocab.corpus.text import read_lines
-from sagevocab.errors import UserError
 
 MEDIAWIKI = Form(key="k.source", format="mediawiki")
 
@@ -33,7 +32,7 @@ def dump(pages: list[str], version: str = "0.11") -> bytes:
     return f'<mediawiki xmlns="{schema}">{NAMESPACES}{"".join(pages)}</mediawiki>'.encode()
 
 
-@pytest.mark.parametrize("version", ["0.6", "0.10", "0.11"])
+@pytest.mark.parametrize("version", ["0.3", "0.6", "0.10", "0.11"])
 @pytest.mark.parametrize("compress", [bytes, bz2.compress])
 def test_articles_and_nothing_else(tmp_path, version, compress) -> None:
     path = tmp_path / "dump"
@@ -54,11 +53,12 @@ def test_articles_and_nothing_else(tmp_path, version, compress) -> None:
     ]
 
 
-def test_a_dump_without_numbers_of_namespaces_is_refused(tmp_path) -> None:
+def test_old_schemas_tell_namespaces_by_title(tmp_path) -> None:
     path = tmp_path / "dump"
-    path.write_bytes(dump([page("Elma", "yes", None)], version="0.3"))
-    with pytest.raises(UserError, match="of 2012 or later"):
-        list(read_articles(path))
+    path.write_bytes(
+        dump([page("kategori:X", "no", None), page("Alien: X", "yes", None)], version="0.3")
+    )
+    assert [article.title for article in read_articles(path)] == ["Alien: X"]
 
 
 def test_of_a_full_history_the_last_revision_counts(tmp_path) -> None:

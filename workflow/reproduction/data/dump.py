@@ -1,6 +1,6 @@
 """MediaWiki dumps: XML as a stream of articles, wikitext to prose.
 
-Reads export schemas 0.6 to 0.11, plain or compressed, single- or multistream. Templates are not
+Reads export schemas 0.3 to 0.11, plain or compressed, single- or multistream. Templates are not
 expanded, because their text is not in the dump: a sentence may lack what a template would show (a
 converted length, a transcription).
 """
@@ -56,7 +56,7 @@ def read_articles(path: str | Path) -> Iterator[Article]:
     if not articles:
         raise UserError(
             f"{path}: a dump without articles ({pages} pages, all redirects or outside the main "
-            "namespace); a pages-articles dump of 2012 or later is needed"
+            "namespace); a pages-articles dump is needed"
         )
 
 
@@ -124,9 +124,17 @@ def _article(page: ET.Element, namespaces: frozenset[str]) -> Article | None:
         return None
     if page.findtext("{*}revision[last()]/{*}model", "") not in ("", "wikitext"):
         return None
-    if page.findtext("{*}ns", "").strip() != "0":
+    if not _in_main_namespace(page.findtext("{*}ns", ""), title, namespaces):
         return None
     return Article(title, text, namespaces)
+
+
+def _in_main_namespace(number: str, title: str, namespaces: frozenset[str]) -> bool:
+    """By <ns>; schemas before 0.6 have none (config/reference.yaml reads one): by the title."""
+    if number:
+        return number.strip() == "0"
+    prefix, colon, _ = title.partition(":")
+    return not (colon and prefix.casefold() in namespaces)
 
 
 # --- wikitext
