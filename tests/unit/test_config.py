@@ -136,13 +136,14 @@ def test_numbers_in_braces_on_the_command_line_are_numbers(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "mine.yaml"
     file.write_text("tokenizer_settings: {sage: {label: '5'}}\n")
-    # As Snakemake gives what a file and --config say.
     given = {
-        "tokenizer_settings": {"sage": {"label": "5", "seeds": "null"}},
+        "tokenizer_settings": {"sage": {"seeds": "null"}},
         "sage": {"window": "3"},
         "lm": {"enabled": "false", "finetune": {"seeds": ["4", "5"], "learning_rate": "1.0e-3"}},
     }
-    config = load_run(given, working_directory=True, files=[file]).config
+    # As Snakemake gives what a file and --config say.
+    both = {**given, "tokenizer_settings": {"sage": {"label": "5", "seeds": "null"}}}
+    config = load_run(both, working_directory=True, files=[file], command_line=given).config
     assert config.tokenizer_settings["sage"].label == "5"
     assert config.tokenizer_settings["sage"].seeds is None
     assert (config.sage.window, config.lm.enabled) == (3, False)
@@ -158,17 +159,17 @@ def test_a_key_that_is_no_text_is_refused_with_its_line(tmp_path, text: str) -> 
         load_run({}, files=[file])
 
 
-def test_a_source_that_an_earlier_file_hides_is_refused(tmp_path) -> None:
+def test_a_source_that_a_later_file_names_takes_the_place_of_all_of_the_other(tmp_path) -> None:
     file = tmp_path / "mine.yaml"
-    files = [ROOT / "config/demo.yaml", file]
 
-    def load(said: str) -> Configuration:
+    def load(said: str) -> dict:
         file.write_text(f"language_settings: {{en: {{source: {{{said}}}}}}}")
         given = written("config/demo.yaml")
         update_config(given, yaml.safe_load(file.read_text()))
-        return load_run(given, files=files)
+        run = load_run(given, files=[ROOT / "config/demo.yaml", file])
+        source = run.config.language_settings["en"].source
+        return {key: value for key, value in source.model_dump().items() if value is not None}
 
-    with pytest.raises(UserError, match=r"en\.source\.dataset: is not read, .*\.package: null"):
-        load("dataset: trwiki-202302")
-    load("package: null, dataset: trwiki-202302")
-    load("title: News")
+    assert load("dataset: trwiki-202302") == {"dataset": "trwiki-202302"}
+    # The data set of the paper's settings, which the text of the demo stands for, stays.
+    assert [*load("title: News")] == ["package", "dataset", "title"]

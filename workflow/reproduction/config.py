@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,19 +63,21 @@ def load_run(
     *,
     working_directory: bool = False,
     files: Sequence[Path | str] = (),
+    command_line: Mapping[str, Any] | None = None,
 ) -> Run:
     """Return the run of the checked configuration: the paper's settings, overridden by the user's.
 
     The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
     the working directory overrides single keys of it, and `given` overrides both. Mappings are
-    merged key by key; other values and lists are replaced.
+    merged key by key; other values and lists are replaced, and so is a source, of which an override
+    names another.
 
     Args:
-        given: what `--configfile` and `--config` say, or the workflow that uses this one as a
-            module.
+        given: what Snakemake has read, or the workflow that uses this one as a module.
         working_directory: whether the user gave it to Snakemake: then the configuration in the
             working directory is read, too.
-        files: those that `given` comes from, the last one first asked for a key.
+        files: those of `--configfile`, the last one first asked for a key.
+        command_line: what `--config` says.
 
     Raises:
         UserError: a file can't be read, or what they say together can't be run.
@@ -87,13 +89,15 @@ def load_run(
         if path.is_file() and not path.samefile(_PAPER):
             places[name] = _read_config(path)
             _merge(config, places[name])
-    # Snakemake has read these, but takes the second of two equal keys in silence.
-    places |= {str(file): _read_config(Path(file)) for file in files}
-    _merge(config, _typed(given, [*places.values()]) if working_directory else given)
+    _merge(config, given)
+    # Snakemake has merged these, but takes the second of two equal keys in silence, and of two
+    # sources some keys of each.
+    for file in map(str, files):
+        places[file] = _read_config(Path(file))
+        _merge(config, places[file])
+    _merge(config, _typed(command_line or {}))
     try:
-        run = Run(check_config(config), load_catalogue(_CATALOGUE))
-        _check_origins(places)
-        return run
+        return Run(check_config(config), load_catalogue(_CATALOGUE))
     except SettingError as error:
         # `--config` overrides files, so one that says something else is not to blame.
         refused = _said(config, error.key)
@@ -102,23 +106,13 @@ def load_run(
         raise UserError(f"config key {error}{where}") from error
 
 
-def _typed(given: Any, said: Sequence[Any]) -> Any:
-    """Return settings with numbers in the place of text: `--config` leaves text in its braces.
-
-    said: what the files say there, whose text is text.
-    """
-    if given in said:
-        return given
+def _typed(given: Any) -> Any:
+    """Return settings with numbers in the place of text: `--config` leaves text in its braces."""
     if isinstance(given, Mapping):
-        below = {key: [one[key] for one in said if _has(one, key)] for key in given}
-        return {key: _typed(value, below[key]) for key, value in given.items()}
+        return {key: _typed(value) for key, value in given.items()}
     if isinstance(given, list):
-        return [_typed(value, []) for value in given]
+        return [_typed(value) for value in given]
     return _number(given) if isinstance(given, str) else given
-
-
-def _has(settings: Any, key: str) -> bool:
-    return isinstance(settings, Mapping) and key in settings
 
 
 def _number(text: str) -> Any:
@@ -141,38 +135,6 @@ def _line_of(file: str, key: str) -> int:
         name, node = found
         line = name.start_mark.line + 1
     return line
-
-
-def _check_origins(places: Mapping[str, Mapping[str, Any]]) -> None:
-    """Refuse a source that a file names and that one of an earlier file is read in place of.
-
-    Of path, constructed, package and dataset the first that is set counts, whichever file sets it.
-    """
-    named: dict[str, tuple[dict[str, bool], str]] = {}
-    for file, said in places.items():
-        for key, source in _sources(said):
-            kinds = {kind: source[kind] is not None for kind in KINDS if kind in source}
-            last = file if any(kinds.values()) else named.get(key, ({}, file))[1]
-            named[key] = ({**named.get(key, ({}, ""))[0], **kinds}, last)
-    for key, (kinds, file) in named.items():
-        read = next((kind for kind in KINDS if kinds.get(kind)), None)
-        wanted = value_at(places[file], key)
-        mine = [kind for kind in KINDS if wanted.get(kind) is not None]
-        if read and mine and read not in mine:
-            raise UserError(
-                f"config key {key}.{mine[0]}: is not read, as another file sets {read}; "
-                f"set {key}.{read}: null beside it (in {file})"
-            )
-
-
-def _sources(said: Mapping[str, Any], key: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the mappings that say where something comes from, by their dotted keys."""
-    for name, value in said.items():
-        if isinstance(value, Mapping):
-            below = f"{key}.{name}".removeprefix(".")
-            if name in ("source", "morphology", "train", "validation"):
-                yield below, value
-            yield from _sources(value, below)
 
 
 def _said(settings: Mapping[str, Any], key: str) -> Any:
@@ -234,10 +196,17 @@ def _read_config(path: Path) -> dict[str, Any]:
     return config
 
 
+# Keys whose mappings say where something comes from. One that names another place says it all, but
+# which data set it stands for.
+_SOURCES = ("source", "morphology", "train", "validation")
+
+
 def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
     for key, value in overrides.items():
         if isinstance(value, Mapping):
             inner = config[key] if isinstance(config.get(key), dict) else {}
+            if key in _SOURCES and any(value.get(kind) is not None for kind in KINDS):
+                inner = {name: inner[name] for name in ("dataset",) if name in inner}
             config[key] = inner
             _merge(inner, value)
         else:

@@ -58,7 +58,6 @@ for group, tokenizers in COUNTED.items():
             windows=run.config.analysis.windows,
             efficiency_lines=run.config.analysis.efficiency_lines,
             seed=run.seed,
-            artefact=of_tokenizers("analysis/{lang}/{corpus}/{tok}", tokenizers),
         script:
             "../scripts/count_pieces.py"
 

@@ -100,8 +100,9 @@ except ModuleNotFoundError as error:
 try:
     # A workflow that uses this one as a module hands over its configuration itself.
     alone = workflow.modifier.namespace is None
-    files = workflow.overwrite_configfiles if alone else []
-    run = load_run(config, working_directory=alone, files=files)
+    typed = workflow.config_settings
+    own = {"files": typed.configfiles, "command_line": typed.config} if alone else {}
+    run = load_run(config, working_directory=alone, **own)
 except UserError as error:
     sys.exit(f"error: {error}")
 

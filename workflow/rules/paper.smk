@@ -210,7 +210,7 @@ rule build_reference:
         sources=local_sources(run),
         run=report_run(run),
         calls=uncompared(CALLS),
-        command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
+        command=reference_command(typed.configfiles, CHECKOUT),
     script:
         "../scripts/build_reference.py"
 

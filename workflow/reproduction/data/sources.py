@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Keys of a stanza that say where data comes from. The first that is there counts, so that an
-# override needs only to add a key.
+# Keys of a stanza that say where data comes from. The first that is there counts.
 KINDS = ("path", "constructed", "package", "dataset")
 # Rows of tasks that are constructed: TASK.SPLIT.tsv, which `data.construct` reads.
 _ROWS = Path(__file__).parents[2] / "resources/demo"
