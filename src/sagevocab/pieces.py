@@ -22,7 +22,6 @@ log = logging.getLogger(__name__)
 
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-FIRST_PIECE_ID = len(SPECIAL_TOKENS)
 UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
 # What is said of a file that should be a sentencepiece model.
 NO_MODEL = (

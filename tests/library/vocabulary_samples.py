@@ -25,7 +25,7 @@ from sagevocab.huggingface.sentencepiece import (
     write_model,
 )
 from sagevocab.initial.sentencepiece_models import TrainingSettings, train_bpe, train_unigram
-from sagevocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, is_single_character
+from sagevocab.pieces import SPECIAL_TOKENS, UNKNOWN_ID, is_single_character
 from sagevocab.segmentation.segmenter import UNCOVERED, Segmenter
 
 SIZE = 900
@@ -78,4 +78,4 @@ def encode(
     if not words:
         return []
     numbers, _ = segmenter.segment_words(words)
-    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + FIRST_PIECE_ID).tolist()
+    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + len(SPECIAL_TOKENS)).tolist()

@@ -29,7 +29,7 @@ def load_hub(source: Any, key: str) -> Tokenizer:
     if not isinstance(tokenizer, Tokenizer):
         raise UserError(
             f"{key}: {type(source).__name__} is not a tokenizer that can be read; give a folder, "
-            "a file, a list of pieces, or a fast tokenizer of transformers or tokenizers"
+            "a file, or a fast tokenizer of transformers or tokenizers"
         )
     return tokenizer
 
