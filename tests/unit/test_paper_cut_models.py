@@ -31,7 +31,7 @@ def data(tmp_path):
             path = tmp_path / f"{title}.{model}.parquet"
             frame.assign(characters=50).to_parquet(path)
             paths.setdefault(title, []).append(path)
-    labels = {name: name for name in LOSSES if name != "bpe"}
+    labels = {name: name for name in LOSSES}
     return table_cut(read_cut(paths), labels)
 
 

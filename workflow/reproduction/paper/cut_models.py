@@ -54,7 +54,7 @@ def table_cut(models: pd.DataFrame, labels: Mapping[str, str]) -> Table:
         models: as `read_cut` gives them.
         labels: name of a pruning -> what it is called.
     """
-    labels = {LAST_MERGED: "merged last", **labels}
+    labels = {**labels, LAST_MERGED: "merged last"}
     data = pd.DataFrame(_cut_rows(models))
     data["p_adjusted"] = adjust(data["p_value"], data["family"])
     losses = data[data["baseline"] == WHOLE]
