@@ -250,12 +250,12 @@ def first_embeddings(wildcards):
 
 def prunings_of(wildcards):
     """What each pruning of BPE's pieces took away, by tokenizer: of the seed, where it has that one."""
-    place = int(wildcards.seed) - run.seed
-    seeds = {name: run.with_seeds([name]) for name in (*run.sage_readings, *run.unseeded_controls)}
-    return {
-        name: result(f"vocab/{wildcards.lang}/{of[min(place, len(of) - 1)]}/ablations.parquet")
-        for name, of in seeds.items()
-    }
+    found = {}
+    for name in (*run.sage_readings, *run.unseeded_controls):
+        of_seed = f"{name}.seed{wildcards.seed}"
+        tokenizer = of_seed if of_seed in run.builds else name
+        found[name] = result(f"vocab/{wildcards.lang}/{tokenizer}/ablations.parquet")
+    return found
 
 
 def external_files(wildcards):
