@@ -26,6 +26,7 @@ TRAININGS: dict[str, dict[str, Any]] = {
     "released": {"preset": "released", "sage": STEPS},
     "released_loss": {"preset": "released_loss", "sage": STEPS},
     "counts": {"preset": "counts"},
+    "bigram_code": {"preset": "bigram_code", "sage": STEPS},
     "unigram": {"initial": "unigram", "sage": {"contexts": "zero"}, "vocab_size": 125},
     "lossless": {"lossless": True, "special_tokens": "gpt", "vocab_size": 330},
     "shuffled": {
