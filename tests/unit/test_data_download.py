@@ -525,18 +525,19 @@ def test_a_run_does_not_change_the_dates_of_another(server, tmp_path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can be two people")
-def test_what_another_person_began_and_nobody_can_remove_is_named(server) -> None:
+@pytest.mark.parametrize("ending", [".part", ""], ids=["unfinished", "damaged"])
+def test_what_another_person_left_and_nobody_can_replace_is_named(server, ending) -> None:
     with tempfile.TemporaryDirectory() as folder:
         cache = Path(folder)
         cache.chmod(0o1777)
         url = f"{server.url}/a"
-        part = cache / f"{cache_name(url)}.part"
+        left = cache / f"{cache_name(url)}{ending}"
 
         def refused() -> None:
-            with pytest.raises(UserError, match=f"{part}: .* its owner can delete it"):
-                download([url], cache_dir=cache)
+            with pytest.raises(UserError, match=f"{left}: .* its owner can delete it"):
+                download([url], cache_dir=cache, expected=Expected(len(CONTENT)))
 
-        assert by_person(1001, 0o022, lambda: part.write_bytes(CONTENT[:9])) == 0
+        assert by_person(1001, 0o022, lambda: left.write_bytes(CONTENT[:9])) == 0
         assert by_person(1002, 0o022, refused) == 0
 
 

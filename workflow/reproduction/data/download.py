@@ -259,20 +259,24 @@ def _fetched(path: Path, request: _Request) -> str:
             part = path.with_name(f"{path.name}.part")
             # Without a checksum, nothing would show that a rest is of another file.
             if not expected.checksums or not os.access(part, os.W_OK):
-                _remove(part)
+                with _of_another_person(part):
+                    part.unlink(missing_ok=True)
             sha256 = request.receive_all(part)
             _make_readable(part)
-            part.replace(path)
+            with _of_another_person(path):
+                part.replace(path)
     return sha256
 
 
-def _remove(part: Path) -> None:
+@contextmanager
+def _of_another_person(file: Path) -> Iterator[None]:
+    """Name a damaged or unfinished file that cannot be replaced, as in a folder like /tmp."""
     try:
-        part.unlink(missing_ok=True)
-    except PermissionError as error:  # in a folder like /tmp
+        yield
+    except PermissionError as error:
         raise UserError(
-            f"{part}: another person's unfinished download cannot be removed; its owner can delete "
-            "it, or set `download_dir` to another folder"
+            f"{file}: another person's damaged or unfinished download cannot be replaced; its "
+            "owner can delete it, or set `download_dir` to another folder"
         ) from error
 
 
