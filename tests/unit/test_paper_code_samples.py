@@ -22,10 +22,12 @@ RATES = {
 def samples(tmp_path):
     for seed in range(3):
         for name, rates in RATES.items():
-            folder = tmp_path / f"s100-{seed + 1}/analysis/en/ngrams"
+            folder = tmp_path / f"sample-{seed + 1}/analysis/en/ngrams"
             folder.mkdir(parents=True, exist_ok=True)
             bits = np.array([30, 70]) * rates[seed]
-            frame = pd.DataFrame({"characters": [30, 70], "bits_3": bits, "bits_5": 0.9 * bits})
+            frame = pd.DataFrame(
+                {"lines": 100, "characters": [30, 70], "bits_3": bits, "bits_5": 0.9 * bits}
+            )
             frame.to_parquet(folder / f"{name}.parquet")
     (tmp_path / "base/analysis/en/ngrams").mkdir(parents=True)
     frame.to_parquet(tmp_path / "base/analysis/en/ngrams/bpe.parquet")  # no sample

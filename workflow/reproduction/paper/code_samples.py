@@ -33,11 +33,11 @@ NAMES = {
     "unigram_code": "unigram code",
     **LABELS,
 }
-_SAMPLE = re.compile(r"s(\d+)-(\d+)")
+_SAMPLE = re.compile(r"s\w+-(\d+)")
 
 
 def gather_samples(results: Path) -> pd.DataFrame:
-    """Return what n-grams need in finished runs whose names are `sLINES-SEED`.
+    """Return what n-grams need in finished runs, whose names end in a seed, as `s10000-1` does.
 
     results: the folder of the runs.
 
@@ -53,10 +53,10 @@ def gather_samples(results: Path) -> pd.DataFrame:
         run, _, language, *_ = path.relative_to(results).parts
         sample = _SAMPLE.fullmatch(run)
         if sample:
-            sums = read_parquet(path, columns).sum().to_dict()
-            lines, seed = map(int, sample.groups())
-            named = {"language": language, "lines": lines, "seed": seed, "tokenizer": path.stem}
-            rows.append(named | sums)
+            frame = read_parquet(path, ["lines", *columns])
+            named = {"language": language, "lines": int(frame["lines"].max())}
+            named |= {"seed": int(sample[1]), "tokenizer": path.stem}
+            rows.append(named | frame[columns].sum().to_dict())
     return pd.DataFrame(rows)
 
 
