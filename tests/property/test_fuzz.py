@@ -26,9 +26,9 @@ from sagevocab.errors import UserError
 from sagevocab.huggingface.export import export_greedy, export_merges, export_unigram
 from sagevocab.huggingface.load import load
 from sagevocab.huggingface.segmenter import load_segmenter
-from sagevocab.initial.vocabulary import read_initial
 from sagevocab.pieces import read_pieces
 from sagevocab.settings import WordSettings
+from sagevocab.trimming.prune import prune
 from vocabulary_samples import CARD, encode
 
 ROOT = Path(__file__).parents[2]
@@ -169,7 +169,7 @@ def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data
         load,
         load_segmenter,
         lambda folder: check_external(folder, "key"),
-        lambda folder: read_initial(folder),
+        lambda folder: prune(folder, ["the words"], 8, output=tmp_path / "pruned", force=True),
     ):
         with one_line_at_most():
             use(tmp_path)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
+from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder
 from sagevocab.huggingface.detect import path_of
 from sagevocab.huggingface.export import check_output, disk_errors, write_tokenizer
@@ -87,12 +88,7 @@ def _made(
     made = {}
     for name, content in files.items():
         if name == "tokenizer_config.json":
-            config = {**json.loads(content), ENTRIES_BEFORE: before}
-            if decoder := config.get("added_tokens_decoder"):
-                config["added_tokens_decoder"] = {
-                    str(new_id[int(number)]): token for number, token in decoder.items()
-                }
-            made[name] = _json(config)
+            made[name] = _json({**_renumbered(content, new_id), ENTRIES_BEFORE: before})
         elif name.endswith(".model"):
             made[name] = _sentencepiece_model(content, entries, name)
         else:
@@ -104,8 +100,23 @@ def _made(
     return made
 
 
+def _renumbered(content: bytes, new_id: Mapping[int, int]) -> dict[str, Any]:
+    """Return a tokenizer_config.json with the new numbers of added tokens."""
+    try:
+        config = {**json.loads(content)}
+        if decoder := config.get("added_tokens_decoder"):
+            config["added_tokens_decoder"] = {
+                str(new_id[int(number)]): token for number, token in decoder.items()
+            }
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UserError(
+            "tokenizer: tokenizer_config.json is damaged, or of another tokenizer; save it again"
+        ) from error
+    return config
+
+
 def _json(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(value, indent=2) + "\n").encode()
 
 
 def _sentencepiece_model(content: bytes, entries: Mapping[str, int], name: str) -> bytes:
