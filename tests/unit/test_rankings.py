@@ -26,7 +26,7 @@ def rankings_of(preset: str, every: int = 1, **overrides):
     return built.ablations, taken
 
 
-@pytest.mark.parametrize("preset", ["printed", "released", "released_loss"])
+@pytest.mark.parametrize("preset", ["printed", "released", "released_loss", "bigram_code"])
 def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
     """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
     record, taken = rankings_of(preset, vocab_size=SINGLES + 3)  # a piece is in no line
