@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from reproduction.analysis.stats import CONFIDENCE, adjust
+from reproduction.analysis.stats import adjust, student
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import SIGNS, show_control, show_measured, show_value
 from reproduction.paper.formats import MINUS, NOTHING, Files, number
@@ -219,13 +218,7 @@ def paired_difference(
     of, beside = numbers(seeds), numbers(control)
     if len(of) < FEWEST_SEEDS or len(beside) not in (1, len(of)):
         return dict.fromkeys(("difference", "low", "high", "p_value"), np.nan)
-    differences = of - beside
-    found = {"difference": float(differences.mean()), "low": np.nan, "high": np.nan}
-    if np.ptp(differences) == 0:
-        return {**found, "p_value": np.nan}
-    test = stats.ttest_1samp(differences, 0)
-    low, high = test.confidence_interval(CONFIDENCE)
-    return {**found, "low": float(low), "high": float(high), "p_value": float(test.pvalue)}
+    return student(of - beside)._asdict()
 
 
 def _difference_cell(row: Mapping[str, Any]) -> str:
