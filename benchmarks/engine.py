@@ -1,7 +1,7 @@
 """The engine's speed and memory as one table, beside other programs.
 
     python benchmarks/engine.py [--text FILE] [--lines 750000] [--repeats 3] [--rows NAME,NAME]
-        [--peers .peers] [--work FOLDER]
+        [--growth 100000,300000,750000] [--peers .peers] [--work FOLDER]
 
 Without --text the lines are those of the demo: of the sample of Wikipedia that gensim ships.
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
@@ -37,7 +37,6 @@ from sagevocab.presets import DEFAULT_PRESET
 
 MEASURES = Path(__file__).with_name("engine_measures.py")
 THREADS = 2
-WHOLE_GROWTH = (1 / 10, 1, 10)  # of the lines; ten times: all of them in ten shuffled copies
 PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
 PEERS_HINT = "not measured: python benchmarks/peers/make_environments.py --only sage_tokenizer_2"
 
@@ -50,8 +49,8 @@ class Bench:
     """What rows draw from.
 
     run: takes the name of a measure, the number of the run and parameters, and runs it once; equal
-    calls share a run. lines, tokens: of the text. initial_size, vocab_size: pieces of SaGe. peers:
-    folder of environments.
+    calls share a run. lines, tokens: of the text. initial_size, vocab_size: pieces of SaGe. growth:
+    numbers of lines. peers: folder of environments.
     """
 
     run: Callable[..., dict[str, Any]]
@@ -60,6 +59,7 @@ class Bench:
     repeats: int
     initial_size: int
     vocab_size: int
+    growth: Sequence[int]
     peers: Path
 
     def runs(self, measure: str, **parameters: Any) -> Runs:
@@ -124,7 +124,7 @@ def pairs_row(bench: Bench) -> Iterator[Line]:
         found = bench.run("pairs", 0, threads=threads, repeats=bench.repeats)
         measured = (
             f"{spread(found['processor'])} ns of processor time, {spread(found['clock'])} ns by "
-            f"the clock ({found['pairs']:,} pairs)"
+            f"the clock ({found['pairs']:,} pairs); {rates([found])}"
         )
         yield f"a pair of Word2Vec by blocks, threads: {threads}", measured
 
@@ -149,16 +149,13 @@ def peers_row(bench: Bench) -> Iterator[Line]:
 
 def whole_row(bench: Bench) -> Iterator[Line]:
     """Whole SaGe, from text to tokenizer, beside sentencepiece's BPE."""
-    sage, bpe = bench.beside_bpe()
-    yield whole_line(f"whole SaGe of {bench.lines:,} lines", sage)
-    yield from ratio_lines("whole SaGe against sentencepiece's BPE", sage, bpe)
+    yield from beside_bpe_lines(f"whole SaGe of {bench.lines:,} lines", *bench.beside_bpe())
 
 
 def whole_counts_row(bench: Bench) -> Iterator[Line]:
     """The preset counts, from text to tokenizer, beside sentencepiece's BPE."""
-    counts, bpe = bench.beside_bpe(preset="counts")
-    yield whole_line(f"preset counts of {bench.lines:,} lines", counts)
-    yield from ratio_lines("preset counts against sentencepiece's BPE", counts, bpe)
+    runs = bench.beside_bpe(preset="counts")
+    yield from beside_bpe_lines(f"preset counts of {bench.lines:,} lines", *runs)
 
 
 def whole_gensim_row(bench: Bench) -> Iterator[Line]:
@@ -170,15 +167,25 @@ def whole_gensim_row(bench: Bench) -> Iterator[Line]:
 def whole_growth_row(bench: Bench) -> Iterator[Line]:
     """Whole SaGe beside sentencepiece's BPE with more and more lines, and how its time grows."""
     points = []
-    for share in WHOLE_GROWTH:
-        lines = max(1, round(bench.lines * share))
+    for lines in bench.growth:
         sage, bpe = bench.beside_bpe(text=bench.run("lengthen", 0, lines=lines)["text"])
-        what = f"whole SaGe of {lines:,} lines"
-        yield whole_line(what, sage)
-        yield from ratio_lines(f"{what} against sentencepiece's BPE", sage, bpe)
+        yield from beside_bpe_lines(f"whole SaGe of {lines:,} lines", sage, bpe)
         points.append((lines, median(run["seconds"] for run in sage)))
-    what = "growth of whole SaGe with the lines: exponent, by the clock"
-    yield what, f"{exponent(points):.3f}"
+    if len(points) > 1:
+        what = "growth of whole SaGe with the lines: exponent, by the clock"
+        yield what, f"{exponent(points):.3f}"
+
+
+def beside_bpe_lines(what: str, runs: Runs, bpe: Runs) -> Iterator[Line]:
+    """Yield the lines of a training and of sentencepiece's BPE, and how fast the cores were."""
+    yield whole_line(what, runs)
+    yield from ratio_lines(f"{what} against sentencepiece's BPE", runs, bpe)
+    yield f"{what}: what a core did after each run", f"{rates(runs)}; after BPE {rates(bpe)}"
+
+
+def rates(runs: Runs) -> str:
+    """Write how fast one core multiplied matrices: seconds of two runs compare by it."""
+    return f"{spread([run['multiply_adds'] for run in runs])} x 10^9 multiply-adds a second"
 
 
 def whole_line(what: str, runs: Runs) -> Line:
@@ -310,7 +317,9 @@ def run_apart(folder: Path, measure: str, number: int, **parameters: Any) -> dic
     shown = ", ".join(f"{key}={value}" for key, value in parameters.items() if key != "text")
     print(f"engine: {measure} {shown}, run {number + 1}", file=sys.stderr, flush=True)
     command = [sys.executable, MEASURES, measure, folder, json.dumps(parameters)]
-    done = subprocess.run(command, capture_output=True, text=True)
+    # One core multiplies matrices, see `multiply_adds`; nothing else that is measured does.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode:
         written = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         raise RunError(written[-1])
@@ -328,11 +337,20 @@ def read_arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--initial-size", type=int, default=20_000)
     parser.add_argument("--vocab-size", type=int, default=16_000)
+    parser.add_argument(
+        "--growth",
+        default="100000,300000,750000",
+        help="lines of the row whole_growth; where the text has fewer, shuffled copies of it",
+    )
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
     options = parser.parse_args(argv)
     options.rows = options.rows.split(",")
+    try:
+        options.growth = [int(lines) for lines in options.growth.split(",")]
+    except ValueError:
+        parser.error(f"--growth: {options.growth} is not a list of numbers")
     if unknown := sorted(set(options.rows) - ROWS.keys()):
         parser.error(f"--rows: {unknown[0]!r} is unknown; choose from {', '.join(ROWS)}")
     return options
@@ -351,7 +369,7 @@ def prepare_bench(options: argparse.Namespace) -> Bench:
     run = functools.cache(functools.partial(run_apart, folder))
     text = str(options.text.resolve()) if options.text else None
     made = run("prepare", 0, text=text, lines=options.lines, size=options.initial_size)
-    chosen = ("repeats", "initial_size", "vocab_size", "peers")
+    chosen = ("repeats", "initial_size", "vocab_size", "growth", "peers")
     return Bench(run, **made, **{name: getattr(options, name) for name in chosen})
 
 

@@ -152,7 +152,7 @@ def word2vec(folder: Path, *, threads: int, **settings: Any) -> Numbers:
 def pairs(folder: Path, *, threads: int, repeats: int) -> Numbers:
     """Train an epoch by blocks some times.
 
-    Returns the number of pairs, and the nanoseconds a pair of each repeat.
+    Returns the number of pairs, the nanoseconds a pair of each repeat, and `multiply_adds`.
     """
     corpus, embeddings = _load(folder)
     text = SegmentedCorpus(corpus, GreedySegmenter(embeddings.pieces))
@@ -167,7 +167,7 @@ def pairs(folder: Path, *, threads: int, repeats: int) -> Numbers:
         if number:  # the first one compiles
             for spent, first, last in zip(nanoseconds.values(), began, ended, strict=True):
                 spent.append((last - first) / count * 1e9)
-    return {"pairs": count, **nanoseconds}
+    return {"pairs": count, **nanoseconds, "multiply_adds": multiply_adds()}
 
 
 def peers(folder: Path, *, threads: int, repeats: int, peers: str) -> Numbers:
@@ -276,7 +276,7 @@ def bpe(folder: Path, *, size: int, text: str | None) -> Numbers:
         minloglevel=2,
     )
     spent = _spent_since(began)
-    return spent | {"memory": spent["memory"] - before}
+    return spent | {"memory": spent["memory"] - before, "multiply_adds": multiply_adds()}
 
 
 def whole(
@@ -285,7 +285,8 @@ def whole(
     """Make a SaGe tokenizer of the lines, from text to folder.
 
     text: a file in their place. Reading Numba's cache counts here, as warming up would count as
-    memory. Returns seconds, processor seconds and the peak memory, and the seconds of each stage.
+    memory. Returns seconds, processor seconds and the peak memory, the seconds of each stage, and
+    `multiply_adds`.
     """
     began, stages = _now(), _StageClock()
     with tempfile.TemporaryDirectory(dir=folder) as place:
@@ -299,7 +300,8 @@ def whole(
             progress=stages,
         )
         stages.stop()
-        return _spent_since(began) | {"stages": stages.seconds}
+        spent = _spent_since(began)
+    return spent | {"stages": stages.seconds, "multiply_adds": multiply_adds()}
 
 
 class _StageClock:
@@ -318,6 +320,22 @@ class _StageClock:
         now = time.perf_counter()
         self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
         self._since = now
+
+
+def multiply_adds(size: int = 384, repeats: int = 20) -> float:
+    """Return how many multiply-adds of float32 a core does in a nanosecond, at best.
+
+    By products of matrices, of which a core does as many as it can. They say how fast this machine
+    was at this moment. Processor time is counted, and only one thread may work.
+    """
+    matrix = np.ones((size, size), np.float32)
+    matrix @ matrix
+    seconds = []
+    for _ in range(repeats):
+        began = time.process_time()
+        matrix @ matrix
+        seconds.append(time.process_time() - began)
+    return size**3 / min(seconds) / 1e9
 
 
 def _load(folder: Path) -> tuple[WordCorpus, Embeddings]:
