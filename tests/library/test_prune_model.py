@@ -210,7 +210,14 @@ def test_ids_in_configurations_are_new_and_places_are_not(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda folder: (folder / "before/config.json").write_text("{"), "is not JSON"),
+        (lambda folder: (folder / "before/config.json").write_text("{"), "is not a JSON object"),
+        (lambda folder: (folder / "before/config.json").write_text("[5]"), "is not a JSON object"),
+        (lambda folder: (folder / "before/model.safetensors.index.json").write_text("5"), "object"),
+        (
+            lambda folder: (folder / "tokenizer/tokenizer_config.json").write_text("5"),
+            "prune again",
+        ),
+        (lambda folder: reshape(next((folder / "before").glob("*.safetensors"))), "is damaged"),
         (lambda folder: (folder / "tokenizer/old_ids.npy").write_bytes(b"x"), "prune again"),
         (lambda folder: cut(next((folder / "before").glob("*.safetensors"))), "is cut"),
     ],
@@ -221,6 +228,17 @@ def test_damaged_files_are_one_line(change, says: str, tmp_path: Path) -> None:
     change(tmp_path)
     with pytest.raises(UserError, match=says):
         prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
+
+
+def reshape(file: Path) -> None:
+    """Say that a side of a tensor is one longer than it is."""
+    data = file.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8 : 8 + length])
+    del header["__metadata__"]
+    next(iter(header.values()))["shape"][0] += 1
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
 
 
 def cut(file: Path) -> None:

@@ -120,15 +120,15 @@ def _old_ids(folder: Path) -> tuple[np.ndarray, int]:
     try:
         old_ids = np.load(folder / OLD_IDS, allow_pickle=False)
         return old_ids, int(_configuration(folder / "tokenizer_config.json")[ENTRIES_BEFORE])
-    except (OSError, ValueError, KeyError, EOFError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, UserError) as error:
         raise UserError(f"tokenizer: {folder} is damaged; prune again") from error
 
 
-def _configuration(file: Path) -> Any:
+def _configuration(file: Path) -> dict[str, Any]:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UserError(f"{file}: is not JSON ({error}); copy it again") from error
+        return {**json.loads(file.read_text(encoding="utf-8"))}
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{file}: is not a JSON object ({error}); copy it again") from error
 
 
 def _rows_of(config: Mapping[str, Any], source: Path) -> int:
@@ -222,14 +222,28 @@ def _header(file: Path) -> tuple[dict[str, Any], int]:
         length = int.from_bytes(opened.read(8), "little")
         try:
             header = json.loads(opened.read(length))
-            end = max(
-                (one["data_offsets"][1] for one in header.values() if "shape" in one), default=0
-            )
-        except (ValueError, KeyError, TypeError, AttributeError, MemoryError) as error:
+            stops = [_stop(one) for name, one in header.items() if name != "__metadata__"]
+        except (ValueError, LookupError, TypeError, AttributeError, MemoryError) as error:
             raise UserError(f"model: {file} is damaged; copy it again") from error
+    end = max(stops, default=0)
     if file.stat().st_size != 8 + length + end:
         raise UserError(f"model: {file} is cut; copy it again")
     return header, 8 + length
+
+
+def _stop(said: Mapping[str, Any]) -> int:
+    """Return where the data of a tensor end, as its entry in the header says.
+
+    Raises:
+        ValueError: the entry contradicts itself.
+    """
+    begin, end = said["data_offsets"]
+    numbers = [begin, end, *said["shape"]]
+    bits = 8 * (end - begin)
+    is_sound = all(isinstance(number, int) and number >= 0 for number in numbers)
+    if not is_sound or bits < 0 or bits % max(1, math.prod(said["shape"])):
+        raise ValueError("bytes and shape do not fit")
+    return end
 
 
 def _plan(file: Path, vocabulary: _Vocabulary) -> list[_Tensor]:
