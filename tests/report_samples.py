@@ -101,6 +101,7 @@ def run(**changes) -> dict:
         "constructed": ["mrpc"],
         "models": False,
         "settings": settings(),
+        "texts": [{"name": "English", "title": "a dump", "in_paper": True}],
     }
     return {**values, **changes}
 

@@ -199,6 +199,28 @@ def test_text_is_segmented_counted_and_marked_as_the_library_says(opened, folder
     assert f"SaGe (printed) {tokens}" in text_of(opened, "segmented")
 
 
+def test_a_link_opens_the_page_with_the_text_and_its_language(opened):
+    text = "İstanbul'un 50 % + 1 & #sokağı\n☃"
+    click(opened, "#play-languages label:last-child")
+    write(opened, text)
+    link = js(opened, "document.getElementById('play-link').href")
+    opened.get("about:blank")
+    opened.get(link)
+    wait_for(opened, "document.querySelectorAll('.box').length > 0")
+    assert typed(opened) == text
+    assert js(opened, "new FormData(document.getElementById('play')).get('language')") == "tr"
+
+
+def test_paper_shows_what_is_folded(opened):
+    folded = "document.querySelectorAll('details:not([open])').length"
+    before = js(opened, folded)
+    assert before > 3
+    opened.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert js(opened, folded) == 0
+    opened.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert js(opened, folded) == before
+
+
 def test_a_long_text_is_cut_short_with_a_word(opened):
     text = "Gazeteciler söyledi: the zeppelin's ☃ half-life x²\n" * 2000
     opened.execute_script(

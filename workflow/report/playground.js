@@ -3,6 +3,7 @@
 (() => {
   const form = document.getElementById("play");
   const LONGEST = 50000; // characters segmented; with more, typing would lag
+  const LINKED = 2000; // characters that a link to the text holds
   const DRAWN = 400; // words shown in a box: drawing takes far longer than segmenting
   const PAUSE = 120; // milliseconds without typing before the boxes follow
   const boxes = document.getElementById("segmentations");
@@ -182,6 +183,17 @@
     boxes.replaceChildren(...specs.map((spec, at) => box(spec, words[at], at > 0 ? specs[0] : undefined)));
     [...boxes.children].forEach(letScroll);
     report(specs, words, shown.length);
+    document.getElementById("play-link").hash =
+      new URLSearchParams({ language: language().key, text: text.value.slice(0, LINKED) });
+  }
+
+  // A link to the page may hold a language and a text.
+  function takeLink() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    const radio = [...form.elements].find(({ name, value }) =>
+      name === "language" && value === given.get("language"));
+    if (radio) radio.checked = true;
+    text.value = given.get("text") || text.value;
   }
 
   function segmentSoon() {
@@ -213,6 +225,7 @@
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   showLanguages();
+  takeLink();
   changeLanguage();
   form.hidden = false;
   setTimeout(segment, 0);

@@ -1,4 +1,5 @@
-// Filter the claims by verdict, tokenizer and words; without scripts the page shows them all.
+// Filter the claims by verdict, tokenizer and words; without scripts the page shows them all. Open
+// what is folded on paper.
 "use strict";
 (() => {
   const form = document.getElementById("filter");
@@ -42,4 +43,13 @@
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   filter();
+
+  let folded = [];
+  addEventListener("beforeprint", () => {
+    folded = [...document.querySelectorAll("details:not([open])")];
+    for (const fold of folded) fold.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of folded) fold.open = false;
+  });
 })();
