@@ -21,6 +21,7 @@ from numba import njit, types
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.files import fingerprint
+from sagevocab.pruning.kernels import make_scores
 from sagevocab.segmentation.counts import SegmentedCorpus
 from sagevocab.segmentation.segmenter import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
@@ -248,13 +249,14 @@ PROCESSORS = {"x86_64": "x86-64-v2", "aarch64": "generic", "arm64": "generic"}
 
 
 def print_digest() -> None:
-    """Train a little, and print what comes out."""
+    """Train a little, and print what comes out, and the losses of pairs of pieces."""
     matrices = trained(text=random_text(20), dimension=50, negative=15, epochs=1)
-    print(fingerprint(*(matrix.tobytes() for matrix in matrices)))
+    table = make_scores(*matrices, 8, table=True).table
+    print(fingerprint(*(numbers.tobytes() for numbers in (*matrices, table))))
 
 
 def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> None:
-    """Compiled for another processor, the same training ends with the same bytes."""
+    """Compiled for another processor, training and losses of pairs have the same bytes."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     command = [sys.executable, "-c", f"import {Path(__file__).stem} as t; t.print_digest()"]
     numba = {"NUMBA_CPU_NAME": PROCESSORS[platform.machine()], "NUMBA_CPU_FEATURES": ""}
