@@ -19,24 +19,25 @@ PYTHON = {"python_version": "3.11", "python_full_version": "3.11.0"}
 # What the code of a stage imports; tests/unit/test_environments.py compares the two.
 STAGES = {
     "corpus": """
-        huggingface-hub mwparserfromhell numpy pandas pyarrow pydantic pydantic-core pyyaml
-        requests urllib3 zstandard
+        backports-zstd huggingface-hub mwparserfromhell numpy pandas pyarrow pydantic
+        pydantic-core pyyaml requests urllib3
     """,
     "vocabulary": """
-        gensim llvmlite numba numpy pandas protobuf pyarrow pydantic pydantic-core
-        sentencepiece tokenizers zstandard
+        backports-zstd gensim llvmlite numba numpy pandas protobuf pyarrow pydantic pydantic-core
+        sentencepiece tokenizers
     """,
     "analyse": """
-        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece threadpoolctl
-        tokenizers zstandard
+        backports-zstd numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece
+        threadpoolctl tokenizers
     """,
     "models": """
-        accelerate datasets numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors
-        scikit-learn scipy sentencepiece seqeval tokenizers torch transformers zstandard
+        accelerate backports-zstd datasets numba numpy pandas protobuf pyarrow pydantic
+        pydantic-core safetensors scikit-learn scipy sentencepiece seqeval tokenizers torch
+        transformers
     """,
     "paper": """
-        jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf pyarrow pydantic
-        pyyaml scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers zstandard
+        backports-zstd jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf
+        pyarrow pydantic pyyaml scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.

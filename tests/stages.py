@@ -52,6 +52,7 @@ def imports(code: set[Path]) -> dict[str, str]:
     nodes = [node for path in code for node in _imports(ast.parse(path.read_text("utf-8")))]
     found = {ast.unparse(node): re.split(r"[ .]", ast.unparse(node))[1] for node in nodes}
     own = {"", "__future__", "sagevocab", "reproduction", *sys.stdlib_module_names}
+    own.add("compression")  # comes with Python from 3.14 on
     return {statement: module for statement, module in found.items() if module not in own}
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args, get_origin
 
 from sagevocab import __version__
-from sagevocab.corpus.lines import BAD_TEXT, lines_of
+from sagevocab.corpus.text import BAD_TEXT, lines_of
 from sagevocab.errors import UserError
 from sagevocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.settings import (

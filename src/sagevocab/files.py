@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 # A table: columns of equal length by name, in a fixed order; lists or arrays of one dimension.
 # `pandas.DataFrame` takes it as it is.
 Columns = dict[str, Any]
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+TABLES = ("jsonl", "parquet", "csv", "tsv")
+TABLE_ENDINGS = {f".{name}": name for name in TABLES} | {".ndjson": "jsonl", ".json": "jsonl"}
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "pieces.txt")
 _HEAD = 10_000  # bytes of a tokenizer.json that name its parts
 
@@ -159,6 +162,14 @@ def fingerprint(*parts: Any) -> str:
 
 
 # --- what is at a path
+
+
+def file_ending(path: str | Path) -> str:
+    """Return the ending of a file's name, in small letters, without that of a compression."""
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    if endings and endings[-1] in COMPRESSED:
+        endings.pop()
+    return endings[-1] if endings else ""
 
 
 def is_tokenizer(path: Path) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sagevocab import __version__
 from sagevocab.corpus.coverage import unknown_characters, visible
-from sagevocab.corpus.lines import Texts, describe_texts, lines_of
+from sagevocab.corpus.text import Texts, describe_texts, lines_of
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import fingerprint

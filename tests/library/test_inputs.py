@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sagevocab.corpus.lines import lines_of
+from sagevocab.corpus.text import lines_of
 from sagevocab.errors import UserError
 
 # Neither is needed by the library, which takes what they hold.
@@ -103,7 +103,7 @@ def test_parquet_row_group_by_row_group(tmp_path: Path, monkeypatch) -> None:
     path = tmp_path / "rows.parquet"
     pd.DataFrame(ROWS * 5).to_parquet(path, row_group_size=3)
     assert list(lines_of([path, path], column="text")) == LINES * 10
-    assert "it has id, text" in refusal(path)
+    assert "one of id, text" in refusal(path)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert "pip install 'sagevocab[parquet]'" in refusal(path, "text")
 
@@ -134,7 +134,7 @@ COLUMNS = {
 def test_a_column_of_rows(kind: str) -> None:
     assert list(lines_of(COLUMNS[kind], column="text")) == LINES
     assert "set column" in refusal(COLUMNS[kind])
-    assert "did you mean text?" in refusal(COLUMNS[kind], "texts")
+    assert "one of id, text" in refusal(COLUMNS[kind], "texts")
 
 
 @pytest.mark.parametrize(

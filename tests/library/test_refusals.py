@@ -18,7 +18,7 @@ from sentencepiece import sentencepiece_model_pb2
 import sagevocab
 from sagevocab import UserError
 from sagevocab.cli import main
-from sagevocab.corpus.lines import lines_of
+from sagevocab.corpus.text import lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.huggingface.export import Card, WordSettings
 from sagevocab.huggingface.load import convert
@@ -61,6 +61,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "nul.jsonl": json.dumps({"text": "\0"}).encode(),
         "short.jsonl": b'{"text": "a"}\n{"id": 5}\n',
         "list.json": b"[{}]",
+        "digits.jsonl": b'{"text": ' + b"9" * 5000 + b"}",
         "latin.txt": b"caf\xe9\n",
         "latin.csv": b"text,b\ncaf\xe9,1\n",
         "quoted.tsv": b'text\n"All" is quoted\n',
@@ -147,16 +148,17 @@ TEXTS = [
 ]
 COLUMNS = [
     ("a.jsonl", "set column", "a.jsonl", None),
-    ("a.txt:1", "not JSON", ["a.txt", "a.jsonl"], "text"),
-    ("a.jsonl", "did you mean text?", "a.jsonl", "txt"),
+    ("a.txt:1", "not a JSON object", ["a.txt", "a.jsonl"], "text"),
+    ("a.jsonl", "one of id, text", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
     ("a.jsonl", "row 2: holds what is not UTF-8", "a.jsonl", "text"),
     ("nul.jsonl", "row 1: holds a NUL", "nul.jsonl", "text"),
     ("short.jsonl, row 2", "no column 'text'", "short.jsonl", "text"),
     ("list.json:1", "not a JSON object", "list.json", "text"),
+    ("digits.jsonl:1", "not a JSON object", "digits.jsonl", "text"),
     ("list.json:1", "not a JSON object", "list.json", None),
     ("quoted.tsv:2", ";", "quoted.tsv", "text"),
-    ("latin.csv, row 1", "bad_text", "latin.csv", "text"),
+    ("latin.csv: column 'text', row 1", "bad_text", "latin.csv", "text"),
     ("column", "no columns", ["c", "b"], "text"),
 ]
 

@@ -7,9 +7,8 @@ import gzip
 import lzma
 
 import pytest
-import zstandard
 
-from sagevocab.corpus.text import read_lines, write_lines
+from sagevocab.corpus.text import read_lines, write_lines, zstd
 from sagevocab.errors import UserError
 
 TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
@@ -19,7 +18,7 @@ COMPRESSORS = {
     "bz2": bz2.compress,
     "gz": gzip.compress,
     "xz": lzma.compress,
-    "zst": zstandard.ZstdCompressor().compress,
+    "zst": zstd.compress,
 }
 
 
@@ -30,23 +29,35 @@ def test_lines_are_read_whatever_the_compression_and_name(tmp_path, compression)
     assert list(read_lines(path)) == LINES
 
 
-@pytest.mark.parametrize("compression", ["bz2", "gz", "xz", "zst"])
-def test_a_truncated_file_is_an_error_and_not_a_shorter_text(tmp_path, compression) -> None:
+NUMBERS = "".join(f"line {i * i}\n" for i in range(20000)).encode()
+FAULTS = [
+    *((name, lambda whole: whole[:-20]) for name in ("bz2", "gz", "xz", "zst")),
+    ("zst", lambda whole: whole[:-1]),
+    ("zst", lambda whole: whole[:5]),
+    ("zst", lambda whole: whole + whole[:-20]),
+    ("zst", lambda whole: whole + b"garbage"),
+    ("gz", lambda whole: whole + b"garbage"),
+]
+
+
+@pytest.mark.parametrize(("compression", "damage"), FAULTS)
+def test_a_damaged_file_is_an_error_and_not_a_shorter_text(tmp_path, compression, damage) -> None:
     path = tmp_path / "text"
-    whole = COMPRESSORS[compression]("".join(f"line {i * i}\n" for i in range(20000)).encode())
-    path.write_bytes(whole[:-20])
-    with pytest.raises(UserError, match="truncated|damaged") as caught:
+    path.write_bytes(damage(COMPRESSORS[compression](NUMBERS)))
+    with pytest.raises(UserError, match="is damaged or cut .*; fetch") as caught:
         list(read_lines(path))
-    assert str(path) in str(caught.value)
+    assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("compression", ["gz", "zst"])
-def test_concatenated_streams_are_one_text(tmp_path, compression) -> None:
+@pytest.mark.parametrize("compression", ["plain", "bz2", "gz", "xz", "zst"])
+def test_several_streams_are_one_text_and_an_empty_one_has_no_lines(tmp_path, compression) -> None:
     path = tmp_path / "text"
     compress = COMPRESSORS[compression]
-    path.write_bytes(compress(b"a\nb\n") + compress(b"c\n"))
+    path.write_bytes(compress(b"a\nb\n") + compress(b"") + compress(b"c\n"))
     assert list(read_lines(path)) == ["a", "b", "c"]
+    path.write_bytes(compress(b""))
+    assert list(read_lines(path)) == []
 
 
 def test_line_ends_of_windows_and_a_byte_order_mark_are_dropped(tmp_path) -> None:

@@ -24,7 +24,7 @@ def test_stages_declare_what_their_code_imports_and_nothing_else() -> None:
     # `google` is of every package that ships protocol buffers. sentencepiece reads its models with
     # them and does not require them; nor does pandas require pyarrow, which writes its tables.
     names |= {"google": ["protobuf"], "sentencepiece": ["protobuf", "sentencepiece"]}
-    names |= {"pandas": ["pandas", "pyarrow"]}
+    names |= {"pandas": ["pandas", "pyarrow"], "backports": ["backports-zstd"]}
     imported = {
         stage: {
             name.lower().replace("_", "-")

@@ -20,11 +20,11 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
-import zstandard
 
 from reproduction.config import load_run
 from reproduction.run import Run
 from sagevocab import cli
+from sagevocab.corpus.text import zstd
 from sagevocab.errors import UserError
 from scripts_text import lines_in
 
@@ -177,7 +177,7 @@ CORPORA = [
     ("bad.xml.bz2", "{path: bad.xml.bz2}", cut(bz2.compress(DUMP))),
     ("bad.txt:2", "{path: bad.txt}", b"one\ncaf\xe9\n"),
     ("bad.txt", "{path: bad.txt}", b"\n\n"),
-    ("bad.txt.zst", "{path: bad.txt.zst}", cut(zstandard.compress(CZECH))),
+    ("bad.txt.zst", "{path: bad.txt.zst}", cut(zstd.compress(CZECH))),
     ("bad.csv", "{path: bad.csv, column: text}", b"a,b\n1,2\n"),
     ("'text'", "{path: bad.parquet, column: text}", parquet(txt=["a"])),
     ("column 'a', row 1", "{path: bad.jsonl, column: a}", b'{"a": 5}\n'),

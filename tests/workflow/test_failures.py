@@ -51,7 +51,7 @@ def test_new_tasks_need_a_stanza_and_a_broken_one_leaves_the_others_standing(tin
     run = tiny("--keep-going", *names, extra=("tasks.yaml",))
     assert run.returncode != 0
     (line,) = error_lines(run)
-    assert "wnli.jsonl:8: is not JSON" in line
+    assert "wnli.jsonl:8: is not a JSON object" in line
     assert "take wnli out of `tasks`" in line
     validation = pd.read_parquet(tiny.checkout / names[1])
     assert validation.columns.tolist() == ["text", "text_pair", "label"]

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sagevocab.corpus.lines import Texts, describe_texts, lines_of
+from sagevocab.corpus.text import Texts, describe_texts, lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.evaluation.measures import measure

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from sagevocab.corpus.lines import Texts, lines_of
+from sagevocab.corpus.text import Texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output

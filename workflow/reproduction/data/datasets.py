@@ -22,9 +22,7 @@ from reproduction.data.conllu import read_conllu
 from reproduction.data.construct import read_places
 from reproduction.data.files import Form
 from reproduction.parquet import write_parquet
-from sagevocab.corpus import tables
-from sagevocab.corpus.tables import column_texts, require_column
-from sagevocab.corpus.text import read_lines
+from sagevocab.corpus.text import column_texts, read_lines, require_column, table_rows
 from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -62,8 +60,7 @@ def read_column(path: str | Path, format: str, column: str | None) -> Iterator[s
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
-    for _, text in column_texts(_records(path, format, [column]), column, path):
-        yield text
+    yield from column_texts(_records(path, format, [column]), column, path)
 
 
 def _records(
@@ -75,7 +72,7 @@ def _records(
     if format == "places":
         return read_places(path)
     # In a tsv, as in GLUE's, quotation marks are text.
-    return tables.read_rows(path, format, columns, quotes=format != "tsv")
+    return table_rows(path, format, columns, quotes=format != "tsv")
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:

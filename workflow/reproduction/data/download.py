@@ -31,7 +31,7 @@ import urllib3
 
 from reproduction.resuming import turn
 from sagevocab import __version__
-from sagevocab.corpus.text import DAMAGE, open_bytes
+from sagevocab.corpus.text import open_bytes
 from sagevocab.errors import UserError, tell
 from sagevocab.files import atomic_path
 
@@ -344,8 +344,8 @@ def _checked(path: Path, url: str, expected: Expected) -> str:
         with open_bytes(path) as file:
             while block := file.read(1 << 20):
                 end = (end + block)[-1024:]
-    except DAMAGE as error:
-        raise RefusedError(f"gives a file that breaks off or is damaged ({error})") from error
+    except UserError as error:
+        raise RefusedError("gives a file that breaks off or is damaged") from error
     if not end.rstrip().endswith(expected.end):
         raise RefusedError(
             f"gives a part of the file: it does not end with {expected.end.decode()}"

@@ -19,7 +19,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes
 
 from reproduction.data.corpus import UNSPACED, word_set
-from sagevocab.corpus.text import DAMAGE, damaged, open_bytes
+from sagevocab.corpus.text import open_bytes
 from sagevocab.errors import UserError
 
 # --- XML
@@ -64,7 +64,7 @@ def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
     """Yield the article of every page of an open dump, or None if it has none.
 
     Raises:
-        UserError: not a MediaWiki dump, truncated or damaged; it begins with `name`.
+        UserError: not a MediaWiki dump, or damaged; it begins with `name`.
     """
     pages = 0
     try:
@@ -73,8 +73,6 @@ def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
             yield article
     except ET.ParseError as error:
         raise UserError(f"{name}: {_xml_problem(pages, error)}") from error
-    except DAMAGE as error:
-        raise damaged(name, error) from error
 
 
 def _xml_problem(pages: int, error: ET.ParseError) -> str:

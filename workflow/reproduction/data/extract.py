@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import zstandard
 from mwparserfromhell.parser import ParserError
 
 from reproduction.data.corpus import clean_line, is_clean_sentence, sample_corpus, split_sentences
@@ -30,7 +29,7 @@ from reproduction.data.datasets import read_column
 from reproduction.data.dump import Article, plain_text, read_articles
 from reproduction.data.files import Form
 from reproduction.resuming import ResumableState, scratch_folder
-from sagevocab.corpus.text import write_lines
+from sagevocab.corpus.text import write_lines, zstd
 from sagevocab.errors import UserError, tell
 from sagevocab.files import fingerprint
 
@@ -269,7 +268,7 @@ class _Progress:
             self._parts += 1
             self.articles, self.failed = int(part["articles"]), int(part["failed"])
             self.refused = int(part["refused"])
-            text = zstandard.ZstdDecompressor().decompress(part["text"].tobytes())
+            text = zstd.decompress(part["text"].tobytes())
             sentences = text.decode("utf-8").splitlines() if text else []
             self.sentences += len(sentences)
             yield sentences
@@ -290,7 +289,7 @@ class _Progress:
         text = "\n".join(self._unsaved).encode("utf-8")
         self._state.save(
             f"part-{self._parts:06d}",
-            text=np.frombuffer(zstandard.ZstdCompressor().compress(text), dtype=np.uint8),
+            text=np.frombuffer(zstd.compress(text), dtype=np.uint8),
             articles=np.int64(self.articles),
             failed=np.int64(self.failed),
             refused=np.int64(self.refused),

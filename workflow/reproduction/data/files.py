@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from sagevocab.corpus.tables import TABLE_ENDINGS, TABLES, file_ending
+from sagevocab.files import TABLE_ENDINGS, TABLES, file_ending
 
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
 # What the ending of a file's name says of its format.
