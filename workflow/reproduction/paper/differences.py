@@ -255,13 +255,15 @@ def of_scores(
     Args:
         records: as `read_scores` gives them, with predictions beside each file.
         tasks: of the scores.
-        labels: tokenizer name -> label, the baseline first.
+        labels: tokenizer name -> label, the baseline first; none in a run without models.
         paper: task -> SaGe minus BPE in the paper.
         seed: of the bootstrap.
 
     Raises:
         UserError: a score is missing, or predictions are not those of their score.
     """
+    if not labels:
+        return
     baseline, *others = labels.values()
     for task in tasks:
         found = [record for record in records if record["task"] == task.name]
