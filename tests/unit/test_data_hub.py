@@ -224,7 +224,7 @@ def test_the_list_of_another_commit_is_refused(site, tmp_path) -> None:
     site.lists = "b" * 40  # as a mirror that does not look at the revision
     with pytest.raises(UserError, match=rf"\(lists the files of commit {site.lists}\)"):
         get(words({"revision": COMMIT}), tmp_path)
-    assert not any(path.is_file() for path in (tmp_path / "cache").iterdir())
+    assert not (tmp_path / "cache").exists()
     site.lists = None
     assert get(words({"revision": COMMIT}), tmp_path)["commit"] == COMMIT
 
@@ -361,15 +361,25 @@ def test_a_kept_list_that_is_damaged_is_one_line_without_the_hub(site, tmp_path,
         get(words(), tmp_path)
 
 
-def test_the_list_of_a_commit_is_not_fetched_again(site, tmp_path) -> None:
-    get(words({"revision": COMMIT}), tmp_path)
-    count = len(site.requests)
-    get(words({"revision": COMMIT}), tmp_path)
-    assert len(site.requests) == count
-    for list_of_it in (tmp_path / "cache").glob(f"*-{COMMIT}"):
-        list_of_it.write_text("{")  # damaged
-    assert get(words({"revision": COMMIT}), tmp_path)["commit"] == COMMIT
-    assert len(site.requests) == count + 1
+def test_one_wrong_list_of_a_commit_does_not_stay(site, tmp_path) -> None:
+    pinned = words({"revision": COMMIT})
+    whole, last = dict(site.files), "tr/train/0001.parquet"
+    del site.files[last]  # the last part is not listed, which no name shows
+    get(pinned, tmp_path)
+    site.files = whole
+    (tmp_path / "out").unlink()
+    get(pinned, tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
+
+
+def test_a_part_that_is_no_parquet_is_one_line_and_heals(site, tmp_path) -> None:
+    pinned, whole = words({"revision": COMMIT}), dict(site.files)
+    site.files["tr/train/0001.parquet"] = b"version https://git-lfs.github.com/spec/v1"
+    with pytest.raises(UserError, match=r"0001\.parquet: is no parquet file.*fetch it again"):
+        get(pinned, tmp_path)
+    site.files = whole
+    get(pinned, tmp_path)
+    pd.testing.assert_frame_equal(rows(tmp_path), ROWS)
 
 
 def test_what_was_downloaded_serves_without_the_hub(site, tmp_path, offline) -> None:

@@ -1,7 +1,7 @@
 """Files of a data set on the Hugging Face hub: those that the hub lists, with its checksums.
 
-The list of a commit and its files stay in `download_dir`, where they serve without the hub.
-`HF_ENDPOINT` names another server, `HF_TOKEN` is sent, `HF_HUB_OFFLINE` asks no server.
+Lists and files stay in `download_dir`. `HF_HUB_OFFLINE` asks no server and takes them from there;
+otherwise the hub gives the list each time. `HF_ENDPOINT` names another server, `HF_TOKEN` is sent.
 """
 
 from __future__ import annotations
@@ -105,17 +105,12 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
     address = f"{_server()}/api/datasets/{hub.repo}/revision"
     url = f"{address}/{quote(hub.revision, safe='')}?blobs=true"
     expected = Expected(check=lambda path: _read_listing(path, hub))
-    is_pinned = bool(_COMMIT.fullmatch(hub.revision))
-    if (
-        constants.HF_HUB_OFFLINE
-        and not is_pinned
-        and (kept := _kept_listing(source, url, cache_dir))
-    ):
+    if constants.HF_HUB_OFFLINE and (kept := _kept_listing(source, url, cache_dir)):
         commit, files = kept
-    elif constants.HF_HUB_OFFLINE or is_pinned:
+    elif constants.HF_HUB_OFFLINE:
         commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub)
-    else:
-        with tempfile.TemporaryDirectory() as folder:  # a branch may have moved since
+    else:  # a branch may have moved since, and one wrong answer must not stay
+        with tempfile.TemporaryDirectory() as folder:
             path = _fetch(source, url, Path(folder), expected)
             keep(path, cache_dir)
             commit, files = _read_listing(path, hub)
@@ -124,7 +119,7 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
 
 
 def _kept_listing(source: Hub, url: str, cache_dir: Path) -> tuple[str, dict[str, Expected]] | None:
-    """Return what the newest list of a branch says that was kept and can be read, if there is one.
+    """Return what the newest list says that was kept and can be read, if there is one.
 
     Raises:
         UserError: it lacks the wanted files, or is damaged.
@@ -243,9 +238,9 @@ def join_rows(
     share: [from, to] of a seeded shuffle of the rows, which stay in their order; None for all.
 
     Raises:
-        UserError: they have different columns.
+        UserError: they have different columns, or one is no parquet file.
     """
-    files = [parquet.ParquetFile(path) for path in paths]
+    files = [*map(_parquet, paths)]
     for path, file in zip(paths, files, strict=True):
         if file.schema_arrow != files[0].schema_arrow:
             raise UserError(f"{path}: has other columns than {paths[0]}; name one in `hub.files`")
@@ -264,3 +259,13 @@ def join_rows(
         for batch in batches:
             writer.write_batch(batch.filter(pa.array(chosen[first : first + len(batch)])))
             first += len(batch)
+
+
+def _parquet(path: Path) -> parquet.ParquetFile:
+    try:
+        return parquet.ParquetFile(path)
+    except pa.ArrowInvalid as error:
+        raise UserError(
+            f"{path}: is no parquet file, though the hub gives its checksum; delete it and fetch "
+            "it again, or set the source's `path`"
+        ) from error
