@@ -7,7 +7,7 @@ import yaml
 
 from reproduction.data.files import local_files
 from reproduction.data.sources import load_catalogue, resolve_source
-from sagevocab.errors import UserError
+from sagevocab.errors import SettingError, UserError
 
 REPOSITORY = Path(__file__).parents[2]
 CATALOGUE = REPOSITORY / "workflow/resources/datasets.yaml"
@@ -91,15 +91,29 @@ def catalogue(tmp_path):
 
 
 def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
-    source = {"dataset": "wiki", "format": "tsv", "column": "c", "rows": 5}
+    source = {"dataset": "wiki", "rows": 5}
     assert resolve_source(source, catalogue, key="k").format == "mediawiki"
     for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a"}.items():
-        source[kind] = name
+        source |= {kind: name, "format": "text"}
         found = resolve_source(source, catalogue, key="k", split="train")
         assert found.kind == ("path" if kind == "constructed" else kind)
         assert bool(found.constructed) == (kind == "constructed")
-    local = resolve_source(source, catalogue, key="k")
+    local = resolve_source({**source, "format": "tsv", "column": "c"}, catalogue, key="k")
     assert (local.kind, local.format, local.column) == ("path", "tsv", "c")
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ({"dataset": "hub-wiki"}, {"column": "other"}),
+        ({"dataset": "hub-wiki"}, {"format": "tsv"}),
+        ({"package": "gensim:x"}, {"format": "tsv"}),
+    ],
+)
+def test_a_data_set_of_another_form_than_the_catalogues_is_refused(catalogue, source, said):
+    (field,) = said
+    with pytest.raises(SettingError, match=f"k.{field}: .* in the catalogue; leave the key out"):
+        resolve_source({**source, **said}, catalogue, key="k")
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:

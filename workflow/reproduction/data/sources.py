@@ -398,13 +398,12 @@ def resolve_source(
 ) -> Source:
     """Return the source that a stanza of the configuration means.
 
-    stanza: has one of path, constructed, package, dataset. What the catalogue says of the form of a
-        data set wins over the stanza.
+    stanza: has one of path, constructed, package, dataset.
     key: configuration key of the stanza, kept for messages.
     split: train or validation, for task sets.
 
     Raises:
-        SettingError: a data set that does not exist.
+        SettingError: a data set that does not exist, or has another form than the stanza says.
     """
     try:
         return _resolved(stanza, catalogue, key, split)
@@ -422,7 +421,7 @@ def _resolved(
     given = {"key": key, "split": split}
     given |= {"column": stanza["column"]} if stanza.get("column") else {}
     if kind == "dataset":
-        return _dataset(stanza, catalogue, given)
+        return _in_its_form(stanza, _dataset(stanza, catalogue, given))
     given |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
     given |= {"name": name, "format": stanza.get("format") or format_of_name(name)}
     if kind == "path":
@@ -430,7 +429,18 @@ def _resolved(
     listed = next((entry for entry, said in catalogue.items() if said.get("package") == name), None)
     if listed is None:
         return Packaged(**given, package=name)
-    return _catalogued(listed, catalogue, given)
+    return _in_its_form(stanza, _catalogued(listed, catalogue, given))
+
+
+def _in_its_form(stanza: dict[str, Any], source: Source) -> Source:
+    """Return the source of an entry of the catalogue, whose form the stanza does not contradict."""
+    for field in ("column", "format"):
+        known = getattr(source, field)
+        if stanza.get(field) not in (None, known):
+            raise SettingError(
+                field, f"{source.name} has {known!r} in the catalogue; leave the key out"
+            )
+    return source
 
 
 def _constructed(task: str, key: str, split: str | None) -> Local:
