@@ -180,8 +180,8 @@ def train(
     *,
     seed: int,
     state_dir: str | Path,
-    threads: int,
-    gpus: int,
+    threads: int = 1,
+    gpus: int = 0,
 ) -> CausalTrainer:
     """Train a model; the arguments are those of `train_causal`."""
     lines = code_of_lines(corpus.sample(settings.lines, seed).with_own_types(), segmenter)

@@ -12,6 +12,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from safetensors.torch import load_model, save_model
 
 from reproduction.analysis.ngrams import FIRST_PIECE, code_of_lines
 from reproduction.lm.causal import ROWS, LineModel, bits_of_lines, build_model, train
-from reproduction.lm.settings import CausalSettings
+from reproduction.lm.settings import LAST_MERGED, WHOLE, CausalSettings
 from reproduction.parquet import write_parquet
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.files import atomic_path
@@ -29,8 +30,6 @@ from sagevocab.segmentation.segmenter import GreedySegmenter
 
 log = logging.getLogger(__name__)
 
-WHOLE = "whole"  # the name of the model that lost nothing
-LAST_MERGED = "bpe"  # that of losing the pieces first that BPE merged last
 _LINES = 1000  # of those held out, at even distances, are asked
 
 
@@ -41,29 +40,22 @@ def train_whole(
     settings: CausalSettings,
     *,
     seed: int,
-    state_dir: str | Path,
-    threads: int = 1,
-    gpus: int = 0,
+    **machine: Any,
 ) -> None:
     """Train a model of a whole vocabulary and write its weights.
 
     Args:
-        corpus: the training text.
+        corpus, settings, seed: as for `train_causal`.
         pieces: the vocabulary.
         output: safetensors to write.
-        settings: section `lm.causal`.
-        seed: of the lines drawn, their order and the first weights.
-        state_dir: for checkpoints.
-        threads: threads of the CPU.
-        gpus: 0 for the CPU, 1 for a GPU.
+        machine: state_dir, threads and gpus, as for `train_causal`.
 
     Raises:
         UserError: no device, a loss that is not finite, too little memory.
     """
     once = replace(settings, validation_every=1.0)
     asked = corpus.sample(1, seed)  # what the training itself asks is of no use
-    device = {"state_dir": state_dir, "threads": threads, "gpus": gpus}
-    trainer = train(corpus, asked, GreedySegmenter(pieces), once, seed=seed, **device)
+    trainer = train(corpus, asked, GreedySegmenter(pieces), once, seed=seed, **machine)
     with atomic_path(output) as temporary:
         save_model(trainer.model.cpu(), str(temporary))
 

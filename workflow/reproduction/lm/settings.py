@@ -32,6 +32,8 @@ RESULT_VERSION = {"shards": 1, "pretrain": 1, "finetune": 1, "causal": 2}
 # Keys that change speed and memory: a run may be resumed with other values of them, and a finished
 # model needs no other training for them.
 FREE = ("checkpoint_minutes", "micro_batch", "validation_batch", "compile")
+# What `lm.cutting` calls the model that lost nothing, and losing first what BPE merged last.
+WHOLE, LAST_MERGED = "whole", "bpe"
 # Keys of `lm.causal` that one model does not depend on.
 FREE_OF_MODELS = ("checkpoint_minutes", "seeds", "cut_sizes")
 

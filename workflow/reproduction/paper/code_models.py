@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.analysis.stats import adjust, student
-from reproduction.paper.code_samples import CODE, NAMES
+from reproduction.analysis.stats import adjust
+from reproduction.paper.code_samples import CODE, NAMES, paired_differences
 from reproduction.paper.control_pieces import LANGUAGES
 from reproduction.paper.formats import number
 from reproduction.paper.measures import SIGNIFICANT
@@ -98,12 +98,6 @@ def _differences(models: pd.DataFrame) -> Iterator[dict[str, Any]]:
         pairs = [(name, other, "holds") for name, other in HOLDS]
         pairs += [(name, "bpe", "") for name in rates if (name, "bpe") not in HOLDS]
         pairs += [(CODE, "random", ""), (CODE, f"{CODE}_shuffled", "")]
-        for name, other, family in pairs:
-            if name == other or not {name, other} <= {*rates}:
-                continue
-            differences = (rates[name] - rates[other]).dropna()
-            if len(differences) > 1:
-                found = student(differences)._asdict()
-                tested = found if family else {**found, "p_value": None}
-                named = {"language": language, "tokenizer": name, "baseline": other}
-                yield {**named, "seeds": len(differences), "family": family, **tested}
+        for found in paired_differences(rates, pairs, "seeds"):
+            if found["seeds"] > 1:
+                yield {"language": language, **found}

@@ -7,7 +7,7 @@ results/reference/controls/README.md. Tests are Student's, of differences paired
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -114,12 +114,29 @@ def _differences(samples: pd.DataFrame) -> Iterator[dict[str, Any]]:
             rates = rows.assign(rate=rows[f"bits_{order}"] / rows["characters"])
             rates = rates.pivot(index="seed", columns="tokenizer", values="rate")
             row = {"language": language, "lines": lines, "order": order}
-            pairs = [(CODE, name, family) for name, family in FAMILIES.items() if name in rates]
-            pairs += [(name, "bpe", "") for name in rates if name not in ("bpe", CODE)]
-            for name, baseline, family in pairs:
-                differences = (rates[name] - rates[baseline]).dropna()
-                if len(differences):
-                    found = student(differences)._asdict()
-                    tested = found if family else {**found, "p_value": None}
-                    named = {"tokenizer": name, "baseline": baseline, "family": family}
-                    yield {**row, **named, "samples": len(differences), **tested}
+            pairs = [(CODE, name, family) for name, family in FAMILIES.items()]
+            pairs += [(name, "bpe", "") for name in rates if name != CODE]
+            for found in paired_differences(rates, pairs, "samples"):
+                yield {**row, **found}
+
+
+def paired_differences(
+    values: pd.DataFrame, pairs: Iterable[tuple[str, str, str]], of: str
+) -> Iterator[dict[str, Any]]:
+    """Yield differences of two tokenizers with Student's interval and test, paired by row.
+
+    Args:
+        values: a row a sample or a model, a column a tokenizer.
+        pairs: tokenizer, what is subtracted, family of the test; without one there is no p-value.
+            Pairs of one tokenizer, and those that `values` lack, are left out.
+        of: the name of the number of rows that both have.
+    """
+    for name, baseline, family in pairs:
+        if name == baseline or not {name, baseline} <= {*values}:
+            continue
+        differences = (values[name] - values[baseline]).dropna()
+        if len(differences):
+            found = student(differences)._asdict()
+            tested = found if family else {**found, "p_value": None}
+            named = {"tokenizer": name, "baseline": baseline, "family": family}
+            yield {**named, of: len(differences), **tested}

@@ -12,15 +12,14 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis.stats import adjust, student
+from reproduction.lm.settings import LAST_MERGED, WHOLE
+from reproduction.paper.code_samples import CODE, paired_differences
 from reproduction.paper.formats import Files, number
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
-# As `lm.cutting` calls the model that lost nothing, and what loses the pieces merged last.
-WHOLE, LAST_MERGED = "whole", "bpe"
-# The loss that the rules are about, and the prunings that it is tested against.
-CODE = "bigram_code"
+# The prunings that the bigram code is tested against.
 TESTED = ("frequency", "extra_tokens", "counts", "unigram_code", "random")
 
 
@@ -119,8 +118,6 @@ def _cut_rows(models: pd.DataFrame) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
         lowest = losses.mean().idxmin()
         pairs = [(name, lowest, f"cheapest, {language}") for name in losses if name != lowest]
-        pairs += [(CODE, name, CODE) for name in TESTED if {CODE, name} <= {*losses}]
-        for name, baseline, family in pairs:
-            found = student(losses[name] - losses[baseline])
-            named = {"tokenizer": name, "baseline": baseline, "family": f"{family}, {size}"}
-            yield {**row, **named, **found._asdict()}
+        pairs += [(CODE, name, CODE) for name in TESTED]
+        for found in paired_differences(losses, pairs, "models"):
+            yield {**row, **found, "family": f"{found['family']}, {size}"}
