@@ -6,6 +6,7 @@ import pytest
 
 from reproduction.data.conllu import read_conllu
 from reproduction.data.datasets import read_column
+from reproduction.data.files import Form
 from sagevocab.errors import UserError
 
 
@@ -47,7 +48,7 @@ def test_texts_are_the_comments_or_put_together(written) -> None:
     path = written(TREEBANK)
     texts = ["Birleşmiş Milletler geldi.", "vámonos!"]
     assert [sentence.text for sentence in read_conllu(path)] == texts
-    assert list(read_column(path, "conllu", None)) == texts
+    assert list(read_column(path, Form(key="k", format="conllu"))) == texts
 
 
 def test_a_word_is_its_base_and_derivations(written) -> None:

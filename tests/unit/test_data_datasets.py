@@ -106,7 +106,7 @@ LABELS = {
 def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) -> None:
     (tmp_path / "rows").write_text(JSONL)
     output, sources = tmp_path / "out.parquet", [tmp_path / "rows"]
-    with pytest.raises(UserError, match="no column 'premise'"):
+    with pytest.raises(UserError, match="no column 'premise'; set k.columns.text to one of quest"):
         wrong = LABELS | {"columns": PAIR | {"text": "premise"}}
         prepare_task(sources, output, form_of("jsonl"), **wrong)
     assert not output.exists()
@@ -158,8 +158,9 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
 @pytest.mark.parametrize(
     ("described", "message"),
     [
-        ({"examples": 3}, "2 rows, .* 3: "),
         ({"labels": [0, 1, 2]}, "labels are 0, 1, .* 0, 1, 2"),
+        ({"scores": [0, 0.5]}, "rows, row 2: the score 1 is not from 0 to 0.5"),
+        ({"scores": [0.5, 5]}, "rows, row 1: the score 0 is not from 0.5 to 5"),
     ],
 )
 def test_a_set_that_was_changed_is_refused(tmp_path, described, message) -> None:
@@ -167,7 +168,7 @@ def test_a_set_that_was_changed_is_refused(tmp_path, described, message) -> None
     sources[0].write_text('{"sentence": "a", "label": 0}\n{"sentence": "b", "label": 1}\n')
     with pytest.raises(UserError, match=message):
         prepare_task(sources, output, form_of("jsonl", **described), **LABELS)
-    right = form_of("jsonl", examples=2, labels=[1, 0])
+    right = form_of("jsonl", scores=[0, 1], labels=[1, 0])
     prepare_task(sources, output, right, **LABELS)
 
 

@@ -370,6 +370,15 @@ def test_a_proxy_that_refuses_is_said_and_is_not_the_server(
         get(["https://a.invalid/a"], tmp_path)
 
 
+def test_a_proxy_without_encryption_at_an_https_address_is_said(tmp_path, monkeypatch) -> None:
+    with Running(Proxy) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", proxy.url.replace("http:", "https:"))
+        with pytest.raises(
+            UserError, match=r"\(the proxy is not encrypted; write HTTPS_PROXY=http:"
+        ):
+            get(["https://a.invalid/a"], tmp_path)
+
+
 @pytest.mark.parametrize(
     ("address", "message"),
     [

@@ -19,6 +19,7 @@ from huggingface_hub import get_token
 
 from fault_server import FAULTS, HubHandler, Running
 from reproduction.data import download, hub
+from reproduction.data.datasets import RowPart
 from reproduction.data.extract import ExtractionSettings
 from reproduction.data.sources import Hub, Source, retrieve
 from reproduction.data.streams import Sample
@@ -210,8 +211,9 @@ def test_a_fault_of_the_hub_changes_nothing_and_one_that_stays_is_one_line_until
             r"someone%2Felse|someone/else/.*HTTP 404 Not Found, RepoNotFound",
         ),
         (
-            {"files": "en/*"},
-            r"refs%2Fconvert%2Fparquet\?blobs=true: .*\(has no file en/\*\); set `x",
+            {"files": "tr/train-*"},
+            r"refs%2Fconvert%2Fparquet\?blobs=true: .*\(has no file tr/train-\*, .*/datasets\.yaml "
+            r".*near it: tr/train/000.*README\.md\); set `x",
         ),
     ],
 )
@@ -340,6 +342,17 @@ def test_without_the_hub_the_newest_list_that_can_be_read_serves(
         assert get(words(), tmp_path)["commit"] == COMMIT
 
 
+def test_without_a_network_the_variable_is_named_that_takes_what_is_kept(site, tmp_path) -> None:
+    site.faults = ["503"] * 20
+    with pytest.raises(UserError, match="`x.source.path` to a local copy$"):
+        get(words(), tmp_path)
+    site.faults = []
+    get(words(), tmp_path)
+    site.faults = ["503"] * 20
+    with pytest.raises(UserError, match=f"; HF_HUB_OFFLINE=1 takes .* {tmp_path}/cache"):
+        get(words(), tmp_path)
+
+
 def refuse_to_replace(monkeypatch, kept: Path) -> None:
     """Let nobody replace a file, as another person's in a folder like /tmp."""
 
@@ -359,6 +372,23 @@ def test_a_kept_list_that_is_damaged_is_one_line_without_the_hub(site, tmp_path,
     offline()
     with pytest.raises(UserError, match="else than a list.*HF_HUB_OFFLINE is set; unset it"):
         get(words(), tmp_path)
+
+
+@pytest.mark.parametrize("share", [None, [0.5, 1.0]])
+def test_a_set_has_as_many_rows_as_the_catalogue_says(site, tmp_path, offline, share) -> None:
+    known = words(examples=10 if share else 20, share=share)
+    whole = dict(site.files)
+    del site.files["tr/train/0001.parquet"]  # the last, which no name shows
+    for network in ("online", "offline"):
+        if network == "offline":
+            offline()
+        message = rf"/{REPO}: gives {7 if share else 13} rows, words has .*datasets\.yaml: a part"
+        with pytest.raises(UserError, match=f"{message} is missing.*`x.source.path`"):
+            get(known, tmp_path)
+        assert not (tmp_path / "out").exists()
+    constants.HF_HUB_OFFLINE, site.files = False, whole
+    get(known, tmp_path)
+    assert len(rows(tmp_path)) == known.examples
 
 
 def test_one_wrong_list_of_a_commit_does_not_stay(site, tmp_path) -> None:
@@ -468,5 +498,5 @@ def test_parts_with_other_columns_are_not_joined(tmp_path: Path) -> None:
     pd.DataFrame({"text": ["a"]}).to_parquet(parts[0])
     pd.DataFrame({"text": [1]}).to_parquet(parts[1])
     with pytest.raises(UserError, match="has other columns"):
-        hub.join_rows(parts, tmp_path / "all.parquet", None, 1)
+        hub.join_rows(parts, tmp_path / "all.parquet", RowPart())
     assert not (tmp_path / "all.parquet").exists()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import bz2
+import errno
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -132,13 +134,37 @@ def test_what_is_gone_names_the_data_sets_next_to_it(tmp_path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_that_cannot_be_written_is_one_line(tmp_path) -> None:
+def test_a_wikipedia_that_is_nowhere_names_the_keys_that_chose_it(tmp_path) -> None:
+    with Running() as server:
+        addresses = [f"{server.url}/missing/{{language}}/{{date}}"]
+        entry = {"title": "W", "version": "1", "licence": "any", "format": "text"}
+        catalogue = {"wikipedia": entry | {"urls": addresses}}
+        stanza = {"dataset": "wikipedia", "language": "hungarian", "date": "20260801"}
+        source = resolve_source(stanza, catalogue, key="x.source")
+        with pytest.raises(
+            UserError,
+            match=r"hungarian/20260801: .*, or `x\.source\.language` and `x\.source\.date` ",
+        ):
+            get(source, tmp_path)
+
+
+def test_a_folder_that_cannot_be_written_is_one_line(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_text("text")
     source, where = packaged(LEE), {"cache_dir": tmp_path / "cache", "seed": 1}
     with pytest.raises(UserError, match=r"file/out: cannot be written \((File exists|Not a dir)"):
         retrieve(source, tmp_path / "file/out", tmp_path / "description", **where)
     with pytest.raises(UserError, match="out: cannot be written"):
         retrieve(source, tmp_path / "out", tmp_path / "file/description", **where)
+    for number, room in ((errno.ENOSPC, True), (errno.EDQUOT, True), (errno.EACCES, False)):
+        fault = OSError(number, os.strerror(number))
+        monkeypatch.setattr(sources, "write_json", lambda *_, fault=fault: raise_(fault))
+        with pytest.raises(UserError, match="out: cannot be written") as caught:
+            retrieve(source, tmp_path / "out", tmp_path / "description", **where)
+        assert ("make room" in str(caught.value)) == room
+
+
+def raise_(error: Exception) -> None:
+    raise error
 
 
 # --- dumps of Wikipedia

@@ -359,6 +359,7 @@ def table_rows(
     errors: str = "strict",
     *,
     quotes: bool = True,
+    key: str = "column",
 ) -> Iterator[Row]:
     """Yield the rows of a table, one at a time; all but parquet plain or compressed.
 
@@ -369,12 +370,13 @@ def table_rows(
         errors: as of `read_lines`.
         quotes: whether quotation marks around a field of csv or tsv are no part of it, as pandas
             and `datasets` read both; those inside a field always are text.
+        key: the setting that names the column, for messages.
 
     Raises:
         UserError: the file or a row cannot be read, or it has no such column.
     """
     if format == "parquet":
-        return _parquet_rows(path, columns)
+        return _parquet_rows(path, columns, key)
     if format == "jsonl":
         return _json_rows(path, errors)
     return _delimited_rows(path, format, errors, quotes)
@@ -396,7 +398,7 @@ def _json_rows(path: str | Path, errors: str) -> Iterator[Row]:
         yield row
 
 
-def _parquet_rows(path: str | Path, columns: Sequence[str] | None) -> Iterator[Row]:
+def _parquet_rows(path: str | Path, columns: Sequence[str] | None, key: str) -> Iterator[Row]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -408,7 +410,7 @@ def _parquet_rows(path: str | Path, columns: Sequence[str] | None) -> Iterator[R
     try:
         with parquet.ParquetFile(path) as table:
             for column in columns or ():
-                require_column(path, column, table.schema_arrow.names)
+                require_column(path, column, table.schema_arrow.names, key)
             for batch in table.iter_batches(columns=columns):
                 yield from batch.to_pylist()
     except (pyarrow.ArrowInvalid, OSError) as error:
@@ -442,13 +444,16 @@ def _delimited_rows(path: str | Path, format: str, errors: str, quotes: bool) ->
         ) from error
 
 
-def require_column(name: str | Path, column: str | None, present: Iterable[Any]) -> None:
+def require_column(
+    name: str | Path, column: str | None, present: Iterable[Any], key: str = "column"
+) -> None:
     """Refuse a column that a table does not have, or none where there are some.
 
     Args:
         name: of the table, for the message.
         column: the one that holds the text.
         present: the columns of the table.
+        key: the setting that names it, for the message.
 
     Raises:
         UserError: it is not among them.
@@ -457,11 +462,15 @@ def require_column(name: str | Path, column: str | None, present: Iterable[Any])
     if column in names:
         return
     problem = "is a table" if column is None else f"has no column {column!r}"
-    raise UserError(f"{name}: {problem}; set column to one of {', '.join(names)}")
+    raise UserError(f"{name}: {problem}; set {key} to one of {', '.join(names)}")
 
 
 def column_texts(
-    rows: Iterable[Row], column: str | None, name: str | Path, bad_text: str | None = None
+    rows: Iterable[Row],
+    column: str | None,
+    name: str | Path,
+    bad_text: str | None = None,
+    key: str = "column",
 ) -> Iterator[str]:
     """Yield the texts of one column.
 
@@ -472,6 +481,7 @@ def column_texts(
         column: the one that holds the text.
         name: of the table, for messages.
         bad_text: as of `lines_of`; None leaves it as it is.
+        key: as of `require_column`.
 
     Raises:
         UserError: a row without the column, or with a value that is not text.
@@ -480,7 +490,7 @@ def column_texts(
     def cells() -> Iterator[Any]:
         for number, row in enumerate(rows, start=1):
             if column not in row:
-                require_column(f"{name}, row {number}", column, row)
+                require_column(f"{name}, row {number}", column, row, key)
             yield None if row[column] == "" else row[column]
 
     return _usable(f"{name}: column {column!r}, row", cells(), bad_text)

@@ -45,26 +45,27 @@ def read_rows(path: str | Path, format: str) -> pd.DataFrame:
     return frame
 
 
-def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
+def read_column(path: str | Path, form: Form) -> Iterator[str]:
     """Yield the texts of one column, one row at a time; of a text file, its lines;
     of a treebank, its sentences.
 
     Raises:
         UserError: unreadable, no such column, or a value that is not text.
     """
-    if format == "text":
+    if form.format == "text":
         yield from read_lines(path)
         return
-    if format == "conllu":
+    if form.format == "conllu":
         yield from (sentence.text for sentence in read_conllu(path))
         return
-    if not column:
-        raise UserError(f"{path}: `column` is not set; a {format} source needs it")
-    yield from column_texts(_records(path, format, [column]), column, path)
+    if not form.column:
+        raise UserError(f"{path}: {form.column_key} is not set; a {form.format} source needs it")
+    rows = _records(path, form.format, [form.column], form.column_key)
+    yield from column_texts(rows, form.column, path, key=form.column_key)
 
 
 def _records(
-    path: str | Path, format: str, columns: Sequence[str] | None = None
+    path: str | Path, format: str, columns: Sequence[str] | None = None, key: str = "column"
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of a table; of a parquet file with `columns`, only what these hold."""
     if format == "conll":
@@ -72,7 +73,7 @@ def _records(
     if format == "places":
         return read_places(path)
     # In a tsv, as in GLUE's, quotation marks are text.
-    return table_rows(path, format, columns, quotes=format != "tsv")
+    return table_rows(path, format, columns, quotes=format != "tsv", key=key)
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
@@ -121,12 +122,9 @@ def prepare_task(
         UserError: a file or a row is unusable, or the catalogue describes another set; names it.
     """
     names = ", ".join(map(str, sources))
-    parts = [
-        normalise_task(
-            read_rows(file, form.format), source=file, kind=kind, columns=columns, labels=labels
-        )
-        for file in sources
-    ]
+    key = f"{form.key.partition('.source')[0]}.columns"
+    how = {"kind": kind, "columns": columns, "labels": labels, "key": key}
+    parts = [normalise_task(read_rows(file, form.format), source=file, **how) for file in sources]
     rows = pd.concat(parts, ignore_index=True)
     _check_is_the_set(rows, form, names)
     if part is not None:
@@ -143,15 +141,19 @@ def prepare_task(
 
 
 def _check_is_the_set(rows: pd.DataFrame, form: Form, names: str) -> None:
-    """Refuse a set that was changed: with other rows or labels than the catalogue says.
+    """Refuse a set that was changed: with other labels or scores than the catalogue says.
 
     rows: as `normalise_task` made them. Tags are compared without their prefixes.
     """
-    if form.examples is not None and len(rows) != form.examples:
-        raise UserError(
-            f"{names}: has {len(rows)} rows, the catalogue says {form.examples}: the set was "
-            "changed or is cut; fetch it again, or correct workflow/resources/datasets.yaml"
-        )
+    if form.scores is not None:
+        low, high = form.scores
+        for number, score in enumerate(rows["label"], start=1):
+            if not low <= score <= high:
+                raise UserError(
+                    f"{names}, row {number}: the score {score:g} is not from {low:g} to {high:g}, "
+                    "as the catalogue says; fetch the set again, or correct "
+                    "workflow/resources/datasets.yaml"
+                )
     if "tags" in rows:
         found = {tag.partition("-")[2] for tags in rows["tags"] for tag in tags} - {""}
     else:
@@ -207,6 +209,7 @@ def normalise_task(
     columns: dict[str, str],
     labels: Sequence[Any] | None,
     source: str | Path,
+    key: str = "columns",
 ) -> pd.DataFrame:
     """Bring a task's rows to the form all later stages read.
 
@@ -214,12 +217,13 @@ def normalise_task(
     columns: our names (text, text_pair, label; tokens, tags) -> the source's.
     labels: classes in order; for `sequence`, None makes a regression; for `tokens`, the names of
         class numbers, or None if tags are names already.
+    key: configuration key of the columns, for messages.
 
     Raises:
         UserError: a column that is missing, a label that is unknown, an unlabelled split.
     """
-    for column in columns.values():
-        require_column(source, column, list(frame.columns))
+    for ours, theirs in columns.items():
+        require_column(source, theirs, list(frame.columns), f"{key}.{ours}")
     parts = {ours: frame[theirs].tolist() for ours, theirs in columns.items()}
     if kind == "tokens":
         return _token_rows(parts, labels, source, columns)

@@ -8,6 +8,7 @@ which several people may share. A span of a file, such as a stream of a dump, is
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import functools
 import hashlib
@@ -191,7 +192,8 @@ def disk_errors(place: Path, advice: str) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or str(error).splitlines()[0]
-        raise UserError(f"{place}: cannot be written ({reason}); {advice}") from error
+        room = "make room, or " if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        raise UserError(f"{place}: cannot be written ({reason}); {room}{advice}") from error
 
 
 def publish(source: Path, output: Path) -> None:
@@ -249,7 +251,7 @@ def kept_copies(url: str, cache_dir: Path) -> list[Path]:
 def _fetched(path: Path, request: _Request) -> str:
     """Bring a whole file to its place in the cache; return its SHA-256."""
     expected = request.expected
-    with disk_errors(path.parent, "make room or set `download_dir`"):
+    with disk_errors(path.parent, "set `download_dir` to another folder"):
         _make_folder(path.parent)
         lock = path.with_name(f"{path.name}.lock")
         with turn(lock, lambda holder: log.info("%s: process %s fetches it", path, holder)):
@@ -632,6 +634,7 @@ _ODD = (ValueError, OverflowError)  # of addresses and headers, such as that of 
 # What the errors of a failed attempt are called or say -> what went wrong. The messages themselves
 # have signed addresses in them.
 _LASTING = {
+    "appears to only use HTTP": "the proxy is not encrypted; write HTTPS_PROXY=http://HOST:PORT",
     "TooManyRedirects": "redirects without end",
     "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified; see REQUESTS_CA_BUNDLE",
     "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",

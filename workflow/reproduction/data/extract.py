@@ -127,7 +127,7 @@ def column_lines(source: str | Path, form: Form, settings: ExtractionSettings) -
     Raises:
         UserError: as `read_column`.
     """
-    texts = read_column(source, form.format, form.column)
+    texts = read_column(source, form)
     lines = (line for text in texts for line in text.split("\n"))
     if form.clean:
         yield from _clean_sentences(lines, str(source), settings)

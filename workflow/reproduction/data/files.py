@@ -26,12 +26,20 @@ class Form(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     key: str  # the configuration key of the source, for messages
+    kind: str = "path"
     format: str
     column: str | None = None  # of a table, which holds the text
     sentences: bool = False  # whether texts are cut into sentences, or into their lines
     clean: bool = False  # whether only whole sentences are taken, as of a dump
-    examples: int | None = None  # how many rows a split has
     labels: list[str | int] | None = None  # the classes of a split as its rows hold them
+    scores: list[float] | None = None  # the lowest and the highest score of a regression
+
+    @property
+    def column_key(self) -> str:
+        """Where a user sets the column."""
+        if self.kind in ("hub", "download"):
+            return f"the column of {self.key}.dataset in workflow/resources/datasets.yaml"
+        return f"{self.key}.column"
 
 
 def local_files(path: str | Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ from sagevocab.errors import UserError, tell
 from sagevocab.files import atomic_path
 
 if TYPE_CHECKING:
+    from reproduction.data.datasets import RowPart
     from reproduction.data.sources import Hub, HubSet
     from reproduction.data.streams import Sample
 
@@ -111,7 +113,14 @@ def _listing(source: Hub, cache_dir: Path) -> tuple[str, dict[str, Expected]]:
         commit, files = _read_listing(_fetch(source, url, cache_dir, expected), hub)
     else:  # a branch may have moved since, and one wrong answer must not stay
         with tempfile.TemporaryDirectory() as folder:
-            path = _fetch(source, url, Path(folder), expected)
+            try:
+                path = _fetch(source, url, Path(folder), expected)
+            except UserError as error:
+                if kept_copies(url, cache_dir):
+                    raise type(error)(
+                        f"{error}; HF_HUB_OFFLINE=1 takes the list that {cache_dir} has"
+                    ) from error
+                raise
             keep(path, cache_dir)
             commit, files = _read_listing(path, hub)
     log.info("%s: revision %s is commit %s", hub_url(hub), hub.revision, commit)
@@ -155,7 +164,11 @@ def _read_listing(path: Path, hub: HubSet) -> tuple[str, dict[str, Expected]]:
         raise RefusedError(f"lists the files of commit {commit}")
     wanted = {name: files[name] for name in sorted(files) if fnmatchcase(name, hub.files)}
     if not wanted:
-        raise RefusedError(f"has no file {hub.files}", gone=True)
+        near = ", ".join(get_close_matches(hub.files, files, n=3, cutoff=0.0)) or "none"
+        raise RefusedError(
+            f"has no file {hub.files}, as workflow/resources/datasets.yaml has it; near it: {near}",
+            gone=True,
+        )
     numbers, counted = _numbers(files), _numbers(wanted)
     for start, times in Counter(start for start, _ in counted).items():
         if times > 1:
@@ -230,12 +243,17 @@ def _authorization() -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"} if token else {}
 
 
-def join_rows(
-    paths: Sequence[Path], output: Path, share: tuple[float, float] | None, seed: int
-) -> None:
-    """Write the rows of several parquet files to one.
+def count_rows(paths: Iterable[Path]) -> int:
+    """Return how many rows several parquet files have together.
 
-    share: [from, to] of a seeded shuffle of the rows, which stay in their order; None for all.
+    Raises:
+        UserError: one is no parquet file.
+    """
+    return sum(_parquet(path).metadata.num_rows for path in paths)
+
+
+def join_rows(paths: Sequence[Path], output: Path, part: RowPart) -> None:
+    """Write a part of the rows of several parquet files, which stay in their order, to one.
 
     Raises:
         UserError: they have different columns, or one is no parquet file.
@@ -244,12 +262,8 @@ def join_rows(
     for path, file in zip(paths, files, strict=True):
         if file.schema_arrow != files[0].schema_arrow:
             raise UserError(f"{path}: has other columns than {paths[0]}; name one in `hub.files`")
-    chosen = np.ones(sum(file.metadata.num_rows for file in files), dtype=bool)
-    if share:
-        order = np.random.default_rng(seed).permutation(len(chosen))
-        start, end = (round(len(chosen) * edge) for edge in share)
-        chosen[:] = False
-        chosen[order[start:end]] = True
+    chosen = np.zeros(count_rows(paths), dtype=bool)
+    chosen[part.positions(len(chosen))] = True
     batches = (batch for file in files for batch in file.iter_batches())
     first = 0
     with (

@@ -47,10 +47,10 @@ class Source(Form):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
     # What says how data are found, and nothing of what they are.
-    _UNRECORDED: ClassVar = {"index", "others", "stands_for", "sums"}
+    _UNRECORDED: ClassVar = {"index", "marks", "others", "stands_for", "sums"}
     # What is said for people: no retrieval runs again for another title or licence.
     _FOR_PEOPLE: ClassVar = {"title", "licence", "citation", "size", "note", "in_paper"}
-    _FOR_PEOPLE |= {"others", "stands_for"}
+    _FOR_PEOPLE |= {"marks", "others", "stands_for"}
 
     kind: str
     name: str | list[str]  # as the configuration has it
@@ -77,10 +77,16 @@ class Source(Form):
         return f"set `{self.key}.path` to a local copy"
 
     @property
+    def instead(self) -> str:
+        """What else a user can set where no server has it; empty if nothing is known."""
+        names = " or ".join(self.others)
+        return f"`{self.key}.dataset` to another text: {names}" if names else ""
+
+    @property
     def form(self) -> dict[str, Any]:
         """What reading it depends on."""
         fields = {"key", "kind", "format", "column", "sentences", "clean"}
-        fields |= {"examples", "labels"}
+        fields |= {"labels", "scores"}
         return self.model_dump(include=fields, exclude_none=True)
 
     @property
@@ -163,11 +169,18 @@ class Download(_Verified):
     urls: Annotated[list[str], Field(min_length=1)]
     index: list[str] | None = None
     sums: list[str] | None = None
+    marks: list[str] = []  # keys of the configuration whose values are in the addresses
 
     @property
     def origin(self) -> str:
         """Where it comes from, for people."""
         return self.urls[0]
+
+    @property
+    def instead(self) -> str:
+        """What else a user can set where no server has it; empty if nothing is known."""
+        keys = " and ".join(f"`{self.key}.{mark}`" for mark in self.marks)
+        return f"{keys} to what {_DUMPS} lists" if keys else super().instead
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it, or a part of a dump, to `output`; return where it came from and what it is."""
@@ -198,9 +211,10 @@ class Download(_Verified):
         Raises:
             SettingError: it needs one of them.
         """
-        addresses = " ".join(self.urls)
-        for key, value in {"language": language, "date": date}.items():
-            if f"{{{key}}}" in addresses and not value:
+        addresses, given = " ".join(self.urls), {"language": language, "date": date}
+        needed = [key for key in given if f"{{{key}}}" in addresses]
+        for key in needed:
+            if not given[key]:
                 raise SettingError(key, _MISSING[key])
         marks = {"{language}": (language or "").replace("-", "_"), "{date}": date or ""}
 
@@ -213,7 +227,7 @@ class Download(_Verified):
         changed = {key: [filled(url) for url in urls] for key, urls in lists.items() if urls}
         texts = {"title": self.title, "version": self.version}
         changed |= {key: filled(text) for key, text in texts.items() if text}
-        return self.model_copy(update=changed)
+        return self.model_copy(update={**changed, "marks": needed})
 
     def _checksum_of(self, urls: list[str]) -> dict[str, str]:
         """Return the published SHA-1 of a file with these addresses, if there is one."""
@@ -269,9 +283,10 @@ _SUMS = re.compile(r"^([0-9a-f]{40})[ *]+(\S+)$", re.MULTILINE)
 _ARCHIVED = re.compile(
     r'<file\b[^>]*\bname="([^"]*)"(?:(?!</file>).)*?<sha1>([0-9a-f]{40})</sha1>', re.DOTALL
 )
+_DUMPS = "https://dumps.wikimedia.org"
 _MISSING = {
     "language": "missing; say which Wikipedia, such as `tr`",
-    "date": "missing; say which dump, such as `20260801`: https://dumps.wikimedia.org lists them",
+    "date": f"missing; say which dump, such as `20260801`: {_DUMPS} lists them",
 }
 
 
@@ -295,6 +310,7 @@ class Hub(Source):
     format: Literal[*FORMATS] = "parquet"
     hub: HubSet
     share: list[Share] | None = None  # [from, to] of a seeded shuffle of the rows
+    examples: int | None = None  # how many rows it has, or its share of them
 
     @property
     def origin(self) -> str:
@@ -310,10 +326,20 @@ class Hub(Source):
 
     def fetch(self, output: Path, cache_dir: Path, seed: int, part: Sample | None) -> Seen:
         """Bring it to `output`; return where it came from and what it is."""
+        from reproduction.data.datasets import RowPart
         from reproduction.data.download import publish
-        from reproduction.data.hub import hub_files, hub_url, join_rows
+        from reproduction.data.hub import count_rows, hub_files, hub_url, join_rows
 
         found = hub_files(self, cache_dir, part)
+        wanted = RowPart(tuple(self.share or (0.0, 1.0)), seed=seed)
+        if self.examples and not part:
+            rows = len(wanted.positions(count_rows(found.paths)))
+            if rows != self.examples:
+                raise UserError(
+                    f"{hub_url(self.hub)}: gives {rows} rows, {self.name} has {self.examples} in "
+                    "workflow/resources/datasets.yaml: a part is missing, or the set was changed; "
+                    f"run again later, or {self.advice}"
+                )
         if len(found.paths) == 1 and not self.share:
             publish(found.paths[0], output)
         elif self.format != "parquet":
@@ -322,7 +348,7 @@ class Hub(Source):
                 f"and this is {self.format}; name one file in `hub.files`, without `share`"
             )
         else:
-            join_rows(found.paths, output, self.share, seed)
+            join_rows(found.paths, output, wanted)
         where = {"origin": hub_url(self.hub), "commit": found.commit}
         if part:
             where["parts"] = f"{len(found.paths)} of {found.total} files"
@@ -492,12 +518,11 @@ def retrieve(
     from reproduction.data.download import UnavailableError, disk_errors
 
     try:
-        advice = "make room, or run in a folder that can be written (snakemake --directory)"
+        advice = "run in a folder that can be written (snakemake --directory)"
         with disk_errors(Path(output), advice):
             seen = source.fetch(Path(output), Path(cache_dir), seed, part)
             write_json(description, {**source.record, **seen})
     except UnavailableError as error:
-        if not source.others:
+        if not source.instead:
             raise
-        others = " or ".join(source.others)
-        raise UserError(f"{error}, or `{source.key}.dataset` to another text: {others}") from error
+        raise UserError(f"{error}, or {source.instead}") from error
