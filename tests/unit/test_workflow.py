@@ -89,6 +89,8 @@ def test_domains_and_tasks_follow_the_languages() -> None:
     english = run_of(languages=["en"])
     assert english.domains == ["quora", "legal"]
     assert "xnli_tr" not in english.tasks
+    assert english.left_out == {"domains": ["reviews"], "tasks": ["xnli_tr", "ner_tr"]}
+    assert run_of(domains=[]).left_out == {}
     assert english.corpora_of("en") == ["train", "quora", "legal"]
 
 

@@ -130,6 +130,17 @@ class Run:
         """Names of the domain texts in a language of the run."""
         return [n for n in self.config.domains if self.domain(n).language in self.languages]
 
+    @property
+    def left_out(self) -> dict[str, list[str]]:
+        """What the configuration lists of languages that are not in the run: key -> names."""
+        stanzas = {"domains": {n: self.domain(n) for n in self.config.domains}}
+        stanzas["tasks"] = self.config.used_tasks
+        found = {
+            key: [name for name, stanza in named.items() if stanza.language not in self.languages]
+            for key, named in stanzas.items()
+        }
+        return {key: names for key, names in found.items() if names}
+
     @cached_property
     def tasks(self) -> list[str]:
         """Names of the evaluation tasks in a language that may have models."""

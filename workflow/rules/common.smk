@@ -358,6 +358,11 @@ def shows_gpu():
 onstart:
     if "retrieve" in workflow.dag_settings.targets:
         print(*sources_table(run), sep="\n", file=sys.stderr)
+    if run.left_out:
+        named = "; ".join(f"{key} {', '.join(names)}" for key, names in run.left_out.items())
+        print(
+            f"warning: left out, as `languages` lacks their languages: {named}", file=sys.stderr
+        )
     if run.models and run.config.lm.gpus and not (HAS_CLUSTER or shows_gpu()):
         print(
             f"warning: lm.gpus is {run.config.lm.gpus}, and this machine shows no GPU: jobs that "
