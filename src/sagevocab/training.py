@@ -227,6 +227,11 @@ class TrainSettings:
             raise SettingError(
                 "sage.retrain_every", "has no meaning where retrain is false; leave it out"
             )
+        if self.given["word2vec"] and not self.sage.has_vectors:
+            name = next(iter(self.given["word2vec"]))
+            raise SettingError(
+                f"word2vec.{name}", "has no meaning where no vectors are trained; leave it out"
+            )
         if self.is_trained:
             check_pruning(self.vocabulary.initial_size, self.sage)
         if self.sage.has_vectors:

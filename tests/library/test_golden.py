@@ -22,21 +22,27 @@ FILES = ("pieces.txt", "tokenizer.json", "ablations.jsonl")
 SMALL = {"epochs": 2, "dimension": 8}
 STEPS = {"prune_batch": 10, "candidates": 40, "rerank_every": 2}
 TRAININGS: dict[str, dict[str, Any]] = {
-    "printed": {"sage": {**STEPS, "retrain_every": 1}},
-    "released": {"preset": "released", "sage": STEPS},
-    "released_loss": {"preset": "released_loss", "sage": STEPS},
+    "printed": {"sage": {**STEPS, "retrain_every": 1}, "word2vec": SMALL},
+    "released": {"preset": "released", "sage": STEPS, "word2vec": SMALL},
+    "released_loss": {"preset": "released_loss", "sage": STEPS, "word2vec": SMALL},
     "counts": {"preset": "counts"},
     "bigram_code": {"preset": "bigram_code", "sage": STEPS},
     "unigram": {"initial": "unigram", "sage": {"contexts": "zero"}, "vocab_size": 125},
-    "lossless": {"lossless": True, "special_tokens": "gpt", "vocab_size": 330},
+    "lossless": {
+        "lossless": True,
+        "special_tokens": "gpt",
+        "vocab_size": 330,
+        "word2vec": SMALL,
+    },
     "shuffled": {
         "sage": {"contexts": "shuffled", "loss": "mean_piece_lines", "loss_lines": 50},
+        "word2vec": SMALL,
     },
 }
 
 
 def digests(name: str, folder: Path) -> dict[str, str]:
-    arguments = {"vocab_size": 200, "word2vec": SMALL, "threads": 2, **TRAININGS[name]}
+    arguments = {"vocab_size": 200, "threads": 2, **TRAININGS[name]}
     sagevocab.train(lines_in("czech", 300), **arguments, output=folder, progress=False)
     return {file: hashlib.sha256((folder / file).read_bytes()).hexdigest() for file in FILES}
 

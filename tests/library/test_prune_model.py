@@ -212,6 +212,10 @@ def test_ids_in_configurations_are_new_and_places_are_not(tmp_path: Path) -> Non
     [
         (lambda folder: (folder / "before/config.json").write_text("{"), "is not a JSON object"),
         (lambda folder: (folder / "before/config.json").write_text("[5]"), "is not a JSON object"),
+        (
+            lambda folder: (folder / "before/config.json").write_text('{"half of": "\\ud83d"}'),
+            "is not a JSON object",
+        ),
         (lambda folder: (folder / "before/model.safetensors.index.json").write_text("5"), "object"),
         (
             lambda folder: (folder / "tokenizer/tokenizer_config.json").write_text("5"),

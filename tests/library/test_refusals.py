@@ -98,6 +98,12 @@ ARGUMENTS = [
     ("vocabulary", "give vocab_size", {"vocabulary": {"vocab_size": 3}}),
     ("word2vec", "settings by name", {"word2vec": 5}),
     ("word2vec.alpha", "quotes", {"word2vec": {"alpha": "0.1"}}),
+    ("word2vec.epochs", "leave it out", {"preset": "counts", "word2vec": {"epochs": 3}}),
+    (
+        "word2vec.alpha",
+        "leave it out",
+        {"sage": {"contexts": "zero"}, "word2vec": {"alpha": 0.1}},
+    ),
     ("initial", "NoneType", {"initial": None}),
     ("initial", "hf download bert-base-uncased", {"initial": "bert-base-uncased"}),
     ("initial_size", "leave it out", {"initial": ["▁"], "initial_size": 9}),

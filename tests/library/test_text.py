@@ -82,6 +82,13 @@ def test_equal_lines_are_equal_bytes_and_an_error_leaves_nothing(tmp_path) -> No
     write_lines(tmp_path / "b.txt.zst", iter(lines))
     assert (tmp_path / "a.txt.zst").read_bytes() == (tmp_path / "b.txt.zst").read_bytes()
 
+    # The last bytes are a checksum: damage that still decodes is seen.
+    damaged = bytearray((tmp_path / "a.txt.zst").read_bytes())
+    damaged[-1] ^= 1
+    (tmp_path / "b.txt.zst").write_bytes(damaged)
+    with pytest.raises(UserError, match="is damaged or cut"):
+        list(read_lines(tmp_path / "b.txt.zst"))
+
     def broken():
         yield "a"
         raise UserError("stop")

@@ -9,6 +9,7 @@ from reproduction.data.datasets import (
     RowPart,
     normalise_task,
     prepare_task,
+    read_column,
     read_rows,
     tags_to_iob2,
 )
@@ -35,6 +36,17 @@ def test_jsonl_plain_or_compressed(tmp_path, compress) -> None:
     rows = task(read_rows(path, "jsonl"))
     assert rows.to_dict("list") == {"text": ["a?", "ç"], "text_pair": ["b", ""], "label": [1, 0]}
     assert rows["label"].dtype == "int64"
+
+
+def test_half_a_surrogate_pair_is_named_with_its_row(tmp_path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text(JSONL.replace("ç", "a\\ud83d\\ude00") + JSONL.replace("ç", "a\\ud83d"))
+    for read in (
+        lambda: read_rows(path, "jsonl"),
+        lambda: [*read_column(path, "jsonl", "question")],
+    ):
+        with pytest.raises(UserError, match=r"rows\.jsonl:4: "):
+            read()
 
 
 def test_parquet_csv_and_tsv_agree(tmp_path) -> None:

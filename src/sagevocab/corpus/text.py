@@ -49,7 +49,7 @@ Row = Mapping[str, Any]
 _BAD_CHARACTER = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data, or UTF-16
 _BLOCK = 1 << 17
-_ZSTD_LEVEL = 9
+_ZSTD = {zstd.CompressionParameter.compression_level: 9, zstd.CompressionParameter.checksum_flag: 1}
 _FIRST = 1000  # items of a list that are looked at to tell files from lines
 _BATCH = 1000  # rows of a data set
 _TEXT_ENDINGS = (".txt", ".text", *TABLE_ENDINGS, *COMPRESSED)
@@ -334,12 +334,12 @@ def _without_nul(line: str, place: str) -> str:
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:
     """Write lines as zstd-compressed UTF-8, whole or not at all; return how many.
 
-    Equal lines give equal bytes: one frame, fixed level, no date.
+    Equal lines give equal bytes: one frame, fixed level, no date. A checksum shows damage.
     """
     count = 0
     with (
         atomic_path(path) as temporary,
-        zstd.open(temporary, "wt", level=_ZSTD_LEVEL, encoding="utf-8", newline="\n") as stream,
+        zstd.open(temporary, "wt", options=_ZSTD, encoding="utf-8", newline="\n") as stream,
     ):
         for line in lines:
             if "\n" in line:
@@ -388,12 +388,14 @@ def _json_rows(path: str | Path, errors: str) -> Iterator[Row]:
             continue
         try:
             row = json.loads(line)
+            if errors == "strict" and "\\u" in line:  # halves of surrogate pairs cannot be encoded
+                json.dumps(row, ensure_ascii=False).encode()
         except ValueError:
             row = None
         if not isinstance(row, dict):
             raise UserError(
-                f"{path}:{number}: is not a JSON object, as every line of jsonl is; correct it or "
-                "check the format"
+                f"{path}:{number}: is not a JSON object of UTF-8, as every line of jsonl is; "
+                "correct it or check the format"
             )
         yield row
 

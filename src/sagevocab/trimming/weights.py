@@ -126,7 +126,9 @@ def _old_ids(folder: Path) -> tuple[np.ndarray, int]:
 
 def _configuration(file: Path) -> dict[str, Any]:
     try:
-        return {**json.loads(file.read_text(encoding="utf-8"))}
+        found = {**json.loads(file.read_text(encoding="utf-8"))}
+        json.dumps(found, ensure_ascii=False).encode()  # halves of surrogate pairs cannot be
+        return found
     except (ValueError, TypeError) as error:
         raise UserError(f"{file}: is not a JSON object ({error}); copy it again") from error
 
