@@ -16,18 +16,6 @@ from reproduction.analysis import stats
 from sagevocab.evaluation import measures
 
 
-def test_shannon_entropy_of_halves_and_quarters():
-    # 1/2 * 1 + 2 * 1/4 * 2 = 1.5 bits
-    assert measures.renyi_entropy([2, 1, 1], alpha=1) == pytest.approx(1.5)
-    assert measures.renyi_entropy([7, 0], alpha=1) == 0.0
-    assert measures.renyi_entropy([], alpha=1) == 0.0
-
-
-def test_renyi_entropy_of_order_two_is_collision_entropy():
-    # -log2(1/4 + 1/16 + 1/16) = -log2(3/8)
-    assert measures.renyi_entropy([2, 1, 1], alpha=2) == pytest.approx(-np.log2(3 / 8))
-
-
 @pytest.mark.parametrize("alpha", [-1.0, float("inf"), float("nan")])
 def test_renyi_entropy_refuses_orders_without_meaning(alpha):
     with pytest.raises(ValueError, match="alpha"):

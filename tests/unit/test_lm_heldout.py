@@ -155,13 +155,6 @@ def test_lines_are_spread_over_the_text_and_empty_ones_skipped(tmp_path):
     assert held.lines.tolist() == [1, 9, 17, 25, 33]
 
 
-def test_nothing_to_ask_scores_nothing(tmp_path):
-    held, encoder, _ = encoded(tmp_path, [], settings=ASKED)
-    frame = score_words(None, held, pad=encoder.pad, batch=4)
-    assert len(held.rows) == len(frame) == 0
-    assert all(math.isnan(value) for value in summarise_words(frame).values())
-
-
 def test_words_of_another_tokenizer_are_refused(tmp_path):
     shards = make_shards(tmp_path)
     assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary")).rows) == ASKED.lines

@@ -41,14 +41,6 @@ def words_frame(*sentences: list[str], tags: list[list[str]] | None = None) -> p
     return pd.DataFrame({"tokens": list(sentences), "tags": tags})
 
 
-def test_the_second_text_is_a_segment_of_its_own(tokenizer):
-    rows = pd.DataFrame({"text": ["a dog"], "text_pair": ["the cat a"]})
-    examples = encode_texts(rows, [0], tokenizer, 16)
-    expected = ["[CLS]", "▁a", "▁dog", "[SEP]", "▁the", "▁cat", "▁a", "[SEP]"]
-    assert pieces_of(of(examples, "input_ids")[0]) == expected
-    assert of(examples, "token_type_ids")[0] == [0, 0, 0, 0, 1, 1, 1, 1]
-
-
 def test_long_texts_are_cut_and_counted(tokenizer):
     rows = pd.DataFrame({"text": ["a a a a a a a a a", "a a a"], "text_pair": ["the the", "a"]})
     examples = encode_texts(rows, [0, 0], tokenizer, 9)

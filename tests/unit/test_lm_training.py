@@ -119,17 +119,6 @@ def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
         trainer_of(tmp_path, how=share).run()
 
 
-def test_every_validation_is_done_once_and_kept(tmp_path):
-    trainer = trainer_of(tmp_path)
-    trainer.run()
-    assert trainer.scores()["step"].tolist() == [2, 4, 6, 8]
-    history = trainer.history()
-    assert history["step"].tolist() == list(range(1, 9))
-    assert history["weight"].dropna().tolist() == trainer.scores()["weight"].tolist()
-    rates = [SCHEDULE.rate(update, 0.0) for update in range(8)]
-    assert history["learning_rate"].tolist() == pytest.approx(rates)
-
-
 def killed_after(folder: Path, updates: int, **named) -> None:
     def share(update, rank):
         if update == updates:

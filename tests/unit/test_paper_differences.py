@@ -145,10 +145,6 @@ def scored(files, labels=MODELS, tasks=OF_TASKS):
     return differences(found, sizes=score_families(labels, GAINS), paper=GAINS)
 
 
-def test_a_run_without_models_has_no_scores():
-    assert list(of_scores([], [], {}, GAINS, 1)) == []
-
-
 def test_scores_are_adjusted_over_all_tasks_of_the_paper(files):
     data = scored(files).set_index(["tokenizer", "task"])
     assert data.loc["SaGe", "difference"]["mnli"] == pytest.approx(0.30)

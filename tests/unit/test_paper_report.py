@@ -102,19 +102,6 @@ def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs:
     assert policies[0].startswith("default-src 'none'; img-src data:")
 
 
-def test_a_reproduction_opens_with_what_was_found_and_on_which_texts(tmp_path, inputs):
-    name = "figure_overlap"
-    inputs["figures"][name] = next(iter(inputs["figures"].values()))
-    inputs["titles"][name] = inputs["captions"][name] = "Contexts or counts"
-    other = {"name": "Turkish", "title": "statutes", "in_paper": False}
-    texts = [*run()["texts"], other]
-    build_report(tmp_path / "page.html", run=run(constructed=[], texts=texts), **inputs)
-    page = Page((tmp_path / "page.html").read_text(encoding="utf-8"))
-    order = [a["id"] for tag, a in page.elements if tag in ("section", "figure") and "id" in a]
-    assert order[:3] == ["found", name, "playground"] and order.count(name) == 1
-    assert "Texts: English: a dump; Turkish: statutes (not the paper’s)." in page.text
-
-
 def test_statements_and_cells_are_text_and_not_markup(page: Page):
     assert "<b>first</b> & others hold." in page.text
     assert page.all("b") == [] and "`" not in page.text
@@ -178,18 +165,6 @@ def test_the_policy_allows_the_pages_own_scripts_alone(tmp_path: Path, page: Pag
     allowed = policy.split("script-src ")[1]
     assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
     assert len(digests) == 2
-
-
-def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: dict):
-    for name in ("bpe", "sage", "sage_released"):
-        path = tmp_path / name / "tokenizer_config.json"
-        config = json.loads(path.read_text(encoding="utf-8"))
-        config["sagevocab"]["method"] = "external"
-        path.write_text(json.dumps(config), encoding="utf-8")
-    build_report(tmp_path / "report.html", run=run(), **inputs)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert "#playground" not in [a["href"] for a in page.all("a")]
-    assert page.all("textarea") == []
 
 
 @pytest.mark.parametrize(

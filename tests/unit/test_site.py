@@ -40,22 +40,3 @@ def test_every_page_of_the_navigation_is_there(site: Path) -> None:
     assert [name for name in named if not (site / name).is_file()] == []
     documents = {str(path.relative_to(site)) for path in site.glob("docs/**/*.md")}
     assert {one for one in documents if "/benchmarks/" not in one} <= set(named)
-
-
-def test_the_playground_has_the_tokenizers_of_the_reference_results(site: Path) -> None:
-    page = (site / "playground.html").read_text(encoding="utf-8")
-    [data] = re.findall(r'id="playground-data">(.*?)</script>', page, re.DOTALL)
-    languages = json.loads(data)["languages"]
-    labels = [
-        (language["name"], tokenizer["label"])
-        for language in languages
-        for tokenizer in language["tokenizers"]
-    ]
-    assert labels == [
-        (language, label)
-        for language in ("English", "Turkish")
-        for label in ("BPE", "SaGe", "SaGe 1.0")
-    ]
-    for tokenizer in languages[1]["tokenizers"]:
-        assert sum(tokenizer["runs"][1::2]) == 16_000
-    assert "playground.html" in (site / "playground.md").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from reproduction.artefacts.shared import (
 from reproduction.cards import card
 from reproduction.config import load_run
 from reproduction.retrievals import dump_sample, retrieved_files
-from reproduction.run import Run
+from reproduction.run import Run, memory
 from reproduction.run_report import claims_run, texts
 from reproduction.settings import Configuration, Tokenizer
 from sagevocab.presets import PRESETS
@@ -108,15 +108,6 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
     assert run.score_files(run.tasks) == run.model_files() == curve_languages(run) == []
 
 
-def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
-    assert paper.builds["sage_unigram"].initial == "unigram_initial"
-    assert paper.builds["random"].initial == "bpe_initial"
-    assert paper.builds["sage_unigram"].start == "unigram_initial.greedy.seed1"
-    assert paper.preset("sage_unigram") == "printed (initial: unigram)"
-    assert "UnigramLM's pieces" in card(paper, "en", "sage_unigram")["method"]
-    assert "UnigramLM" not in card(paper, "en", "sage")["method"]
-
-
 @pytest.fixture(scope="module")
 def only_bpes() -> Run:
     """The paper's settings without what is pruned from other pieces than BPE's."""
@@ -188,6 +179,10 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
     assert folders == [f"results/paper/{name}" for name in (own, second, own)]
 
 
+def test_memory_doubles_once() -> None:
+    assert [memory(100)(None, attempt) for attempt in (1, 2, 3)] == [100, 200, 200]
+
+
 def test_causal_models_come_with_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
     files = causal_files(run)["English"]
@@ -210,18 +205,31 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     assert asdict(SageSettings()).items() >= PRESETS["printed"].items()
 
 
-# --- Report and reference pages
-
-
 # --- Readings of SaGe
 
 
-def test_a_stanza_may_have_an_initial_vocabulary_of_another_size() -> None:
-    run = with_readings(larger={"initial_size": 24000})
-    assert run.builds["larger"].initial == "bpe_initial.24000"
-    assert run.builds["sage"].initial == "bpe_initial"
-    assert run.builds["larger"].start == "bpe_initial.24000.greedy.seed1"
-    assert run.sage_readings == ["sage"]  # the claims are about prunings of one vocabulary
+@pytest.mark.parametrize(
+    ("stanza", "start", "initial", "is_reading"),
+    [
+        ({"prune_batch": 50}, "bpe_initial.greedy.seed1", "bpe_initial", True),  # as of `sage`
+        ({"seed": 2}, "bpe_initial.greedy.seed2", "bpe_initial", True),
+        ({"decoder": "merges"}, "bpe_initial.merges.seed1", "bpe_initial", True),
+        ({"contexts": "shuffled"}, "bpe_initial.greedy.shuffled.seed1", "bpe_initial", False),
+        ({"contexts": "zero"}, "", "bpe_initial", False),
+        ({"initial_size": 24000}, "bpe_initial.24000.greedy.seed1", "bpe_initial.24000", False),
+        ({"initial": "unigram"}, "unigram_initial.greedy.seed1", "unigram_initial", False),
+    ],
+)
+def test_what_a_pruning_starts_from(stanza, start, initial, is_reading) -> None:
+    """The claims are about readings of SaGe: prunings of one vocabulary, with contexts."""
+    run = with_readings(mine=stanza)
+    assert (run.builds["mine"].start, run.builds["mine"].initial) == (start, initial)
+    assert ("mine" in run.sage_readings) == is_reading
+
+
+def test_a_card_names_the_pieces_that_a_pruning_starts_from(paper: Run) -> None:
+    assert "UnigramLM's pieces" in card(paper, "en", "sage_unigram")["method"]
+    assert "UnigramLM" not in card(paper, "en", "sage")["method"]
 
 
 def test_a_tokenizer_without_a_heuristic_is_compared_with_its_reading(paper: Run) -> None:
@@ -243,21 +251,6 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
     assert asked["further_seeds"] == {"sage": ["sage.seed2", "sage.seed3"], "mine": [second]}
     assert run.builds[second].settings == {**run.builds["mine"].settings, "seed": 8}
     assert {*asked["heuristics"].values()} == {"sage"}
-
-
-def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings() -> None:
-    run = with_readings(mine={"prune_batch": 50, "seeds": 2}, merged={"decoder": "merges"})
-    assert run.builds["mine"].start == run.builds["sage"].start
-    assert run.builds["mine.seed2"].start == "bpe_initial.greedy.seed2"
-    assert run.builds["merged"].start == "bpe_initial.merges.seed1"
-
-
-def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
-    run = with_readings(**{name: {"contexts": name} for name in ("real", "zero", "shuffled")})
-    assert run.builds["real"].start == run.builds["sage"].start
-    assert run.builds["zero"].start == ""
-    assert run.builds["shuffled"].start == "bpe_initial.greedy.shuffled.seed1"
-    assert run.preset("shuffled") == "printed (contexts: shuffled)"
 
 
 def test_what_decides_nothing_is_no_setting_of_a_build() -> None:

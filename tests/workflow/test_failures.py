@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 from collections.abc import Callable, Iterator
 
-import pandas as pd
 import pytest
 import yaml
 
@@ -23,39 +21,6 @@ def error_lines(run: subprocess.CompletedProcess) -> list[str]:
     return sorted(
         {line.strip() for line in run.stderr.splitlines() if line.strip().startswith("error:")}
     )
-
-
-def entailment(path: str, **more: object) -> dict:
-    """A stanza for a task that the paper has not, as a user would write it."""
-    return {
-        "language": "en",
-        "kind": "sequence",
-        "metric": "accuracy",
-        "labels": [0, 1],
-        "columns": {"text": "sentence1", "text_pair": "sentence2", "label": "label"},
-        "validation_share": 0.25,
-        "source": {"train": {"path": path, "format": "jsonl"}},
-        **more,
-    }
-
-
-def test_new_tasks_need_a_stanza_and_a_broken_one_leaves_the_others_standing(tiny) -> None:
-    rows = [{"sentence1": f"{n} cats.", "sentence2": "Cats.", "label": n % 2} for n in range(40)]
-    lines = [json.dumps(row) for row in rows]
-    (tiny.checkout / "rte.jsonl").write_text("\n".join(lines))
-    (tiny.checkout / "wnli.jsonl").write_text("\n".join([*lines[:7], '{"sentence1": ']))
-    settings = {"rte": entailment("rte.jsonl", max_validation=8), "wnli": entailment("wnli.jsonl")}
-    override = {"run": "tasks", "tasks": ["wnli", "rte"], "task_settings": settings}
-    (tiny.checkout / "tasks.yaml").write_text(yaml.safe_dump(override))
-    names = [f"results/tasks/tasks/{name}.parquet" for name in ("wnli/train", "rte/validation")]
-    run = tiny("--keep-going", *names, extra=("tasks.yaml",))
-    assert run.returncode != 0
-    (line,) = error_lines(run)
-    assert "wnli.jsonl:8: is not a JSON object" in line
-    assert "take wnli out of `tasks`" in line
-    validation = pd.read_parquet(tiny.checkout / names[1])
-    assert validation.columns.tolist() == ["text", "text_pair", "label"]
-    assert len(validation) == 8  # a quarter of the training rows, at most 8 of them
 
 
 def test_a_comparison_without_bpe_is_one_line_at_once(tiny) -> None:
