@@ -60,13 +60,6 @@ def test_the_configurations_for_local_texts_are_valid_once_they_are_there(
     load_run(given)
 
 
-@pytest.mark.parametrize("name", ["demo", "wiki"])
-def test_an_override_holds_only_what_differs(paper: dict, name: str) -> None:
-    demo, printed = leaves(written(f"config/{name}.yaml")), leaves(paper)
-    missing = object()
-    assert [path for path, value in demo.items() if printed.get(path, missing) == value] == []
-
-
 def test_one_value_has_one_form(paper: dict) -> None:
     """Else `hours: 24` for 24.0, or keys in another order, would train finished models again."""
     usual = check_config(copy.deepcopy(paper))
