@@ -89,6 +89,7 @@ def test_as_a_module_that_a_hosting_service_has_with_a_prefix(
         GIT_CONFIG_COUNT="1",
         GIT_CONFIG_KEY_0=f"url.{tmp_path}/hosted/.insteadOf",
         GIT_CONFIG_VALUE_0="https://github.com/",
+        XDG_CACHE_HOME=f"{tmp_path}.cache",
     )
     assert run.returncode == 0, run.stderr[-3000:]
     assert "prune_batch" in (elsewhere / "mine" / TABLE).read_text()
