@@ -14,11 +14,14 @@ import shutil
 import sys
 from pathlib import Path
 
+import yaml
+
 import sagevocab
 from reproduction.config import load_run
 from reproduction.paper.report import build_playground
 
 ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "config/reference.yaml"
 PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
@@ -57,7 +60,8 @@ def api_page() -> str:
 
 def playground(page: Path) -> None:
     """Write the page that segments text with the reference results' tokenizers."""
-    config = load_run({}).config
+    settings = yaml.safe_load(REFERENCE.read_text(encoding="utf-8"))["tokenizer_settings"]
+    config = load_run({"tokenizer_settings": settings}).config
     languages = [lang for lang in config.languages if (TOKENIZERS / lang).is_dir()]
     build_playground(
         page,

@@ -31,7 +31,7 @@ CLAIMS = REFERENCE / "intrinsic/frames/claims.parquet"
 PAGES = ("README.md", "docs/results.md", "results/reference/reruns/README.md")
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
-VERSIONS = ("SaGe 1.0", "SaGe")
+VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
 SIZES = {
     "8,000": ("English", "Turkish"),
     "16,000": ("German", "Russian"),
@@ -69,10 +69,10 @@ CONTROL_COLUMNS = {  # column of table_controls -> column of the page
     "random": "random",
     "least frequent": "least frequent",
     "counts": "counts",
-    "SaGe 1.0 without vectors": "without vectors",
-    "SaGe 1.0, shuffled words": "shuffled words",
-    "SaGe": "SaGe",
-    "SaGe 1.0": "SaGe 1.0",
+    "SaGe (released loss) without vectors": "without vectors",
+    "SaGe (released loss), shuffled words": "shuffled words",
+    "SaGe (printed)": "SaGe (printed)",
+    "SaGe (released loss)": "SaGe (released loss)",
 }
 
 
@@ -92,7 +92,7 @@ def readme() -> list[str]:
         shown = [number(means[column], ".2f") for column in columns]
         rows.append([name, paper, "{} ({} to {})".format(*spread), *shown, *versions])
     head = ["English", "paper", "random", "least frequent", "counts", "without vectors"]
-    return markdown_table([*head, "shuffled words", "SaGe", "SaGe 1.0"], rows)
+    return markdown_table([*head, "shuffled words", *VERSIONS[::-1]], rows)
 
 
 def _with_verdict(row: pd.Series, places: int) -> str:
@@ -156,9 +156,9 @@ def overlap_sizes() -> list[str]:
 
 
 def pieces() -> list[str]:
-    """Return the pieces on which SaGe 1.0 and counts differ."""
+    """Return the pieces on which SaGe (released loss) and counts differ."""
     table = pd.read_csv(REFERENCE / "controls/table_pieces_differ.csv")
-    either = ["SaGe 1.0", "counts"]
+    either = ["SaGe (released loss)", "counts"]
     table = table[table["pruned_by"].isin(either) & table["kept_by"].isin(either)]
     rows = [
         [
@@ -181,36 +181,36 @@ def pieces() -> list[str]:
 def digits() -> list[str]:
     """Return how many pieces with digits each version and control prunes, the mean over seeds.
 
-    And, among pieces without digits, what share of SaGe 1.0's choice counts account for.
+    And, among pieces without digits, what share of the choice of SaGe (released loss) counts
+    account for.
     """
     rows = []
-    for language, title in LANGUAGES.items():
-        folder = "intrinsic/prunings" if language in ("en", "tr") else "controls/16000"
-        orders = read_orders(REFERENCE / folder / f"{language}.parquet")
+    for language in ("en", "tr", "de", "ru"):
+        orders = read_orders(REFERENCE / f"controls/16000/{language}.parquet")
         with_digits = orders.index.str.contains(r"\d")
         counts = (orders[with_digits] >= 0).sum()
         means = counts.groupby(lambda name: name.partition(".")[0]).mean()
         versions = [
             f"{version}{by}"
-            for version in ("sage", "sage_released")
+            for version in ("sage", "sage_released_loss")
             for by in ("", "_shuffled", "_zero")
         ]
         shown = [f"{means[name]:.0f}" for name in (*versions, "counts", "random")]
         without = f"{100 * _accounted_by_counts(orders[~with_digits] >= 0):.0f} %"
-        rows.append([title, f"{with_digits.sum():,}", *shown, without])
+        rows.append([LANGUAGES[language], f"{with_digits.sum():,}", *shown, without])
     blind = ["shuffled words", "without vectors"]
-    head = ["pieces with digits", "of 20,000", "SaGe", *blind, "SaGe 1.0", *blind]
+    head = ["pieces with digits", "of 20,000", VERSIONS[1], *blind, VERSIONS[0], *blind]
     without = "without digits: counts account for"
     return markdown_table([*head, "counts", "random", without], rows)
 
 
 def _accounted_by_counts(pruned: pd.DataFrame) -> float:
-    """Return the share of SaGe 1.0's choice that counts account for (statistics.md).
+    """Return the share of SaGe's choice that counts account for (statistics.md).
 
     pruned: bool, a row a piece and a column a vocabulary, `NAME` or `NAME.seedN`.
     """
     named = pruned.columns.str.partition(".").get_level_values(0)
-    seeds, draws = pruned.columns[named == "sage_released"], pruned.columns[named == "random"]
+    seeds, draws = pruned.columns[named == "sage_released_loss"], pruned.columns[named == "random"]
 
     def overlap(pairs: Iterable[tuple[str, str]]) -> float:
         return mean((pruned[a] & pruned[b]).sum() / pruned[a].sum() for a, b in pairs)
@@ -227,8 +227,8 @@ def causal() -> list[str]:
         ("causal_large", "English"): "750,000; 4 layers, 512 units",
         ("causal_large", "Turkish"): "462,441; 4 layers, 512 units",
     }
-    names = ("random", "counts", "counts_reranked", "sage_released_zero")
-    names += ("sage_released_shuffled", "sage_released")
+    names = ("random", "counts", "counts_reranked", "sage_released_loss_zero")
+    names += ("sage_released_loss_shuffled", "sage_released_loss")
     rows = []
     for (folder, language), model in models.items():
         table = pd.read_csv(REFERENCE / f"controls/{folder}/table_causal.csv")
@@ -243,7 +243,7 @@ def causal() -> list[str]:
         seeds, of_bpe = found[["seeds", "baseline_value"]].iloc[0]
         rows.append([model, language, f"{seeds:.0f}", f"{of_bpe:.3f}", *differences])
     head = ["lines, model", "text", "seeds", "BPE", "random", "counts", "counts, ranked again"]
-    return markdown_table([*head, "without vectors", "shuffled words", "SaGe 1.0"], rows)
+    return markdown_table([*head, "without vectors", "shuffled words", VERSIONS[0]], rows)
 
 
 def vectors() -> list[str]:
@@ -251,10 +251,10 @@ def vectors() -> list[str]:
     data = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
     data = data[data["baseline"] == "BPE"].groupby("tokenizer")
     names = {
-        "SaGe 1.0": "SaGe 1.0",
+        VERSIONS[0]: VERSIONS[0],
         "counts": "counts",
-        "SaGe 1.0 without vectors": "SaGe 1.0 without vectors",
-        "SaGe 1.0, shuffled words": "SaGe 1.0 on shuffled words",
+        f"{VERSIONS[0]} without vectors": "without vectors",
+        f"{VERSIONS[0]}, shuffled words": "shuffled words",
         "pruned at random": "pruned at random (five times)",
     }
     rows = []

@@ -94,7 +94,7 @@ def settings(vocab_size: int = 4000) -> dict:
 def run(**changes) -> dict:
     values = {
         "name": "tiny",
-        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+        "labels": {"bpe": "BPE", "sage": "SaGe (printed)", "sage_released": "SaGe (released)"},
         "compared": [],
         "presets": {"bpe": None, "sage": "printed", "sage_released": "released"},
         "names": {"en": "English", "tr": "Turkish", "mrpc": "MRPC"},

@@ -20,7 +20,7 @@ DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
 LABELS = {
     "bpe": "BPE",
     "merges": "BPE (merges)",
-    "sage": "SaGe",
+    "sage": "SaGe (printed)",
     "unigram": "UnigramLM",
 }
 
@@ -42,7 +42,7 @@ def sample_page(folders, tmp_path_factory) -> Path:
     """A report of a small run."""
     folder = tmp_path_factory.mktemp("report")
     files = {lang: _files(named) for lang, named in folders.items()}
-    labels = {"labels": {**LABELS, "sage_released": "SaGe 1.0"}}
+    labels = {"labels": {**LABELS, "sage_released": "SaGe (released)"}}
     build_report(folder / "report.html", run=run(**labels), **write_inputs(folder, files))
     return folder / "report.html"
 

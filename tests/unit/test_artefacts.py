@@ -100,7 +100,7 @@ def test_what_a_run_has_nothing_for_is_refused_in_one_line(changes, name) -> Non
 
 def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefacts, demo) -> None:
     overlap = artefacts["table_overlap"].arguments(demo)
-    assert overlap["readings"]["SaGe"] == ["sage", "sage.seed2", "sage.seed3"]
+    assert overlap["readings"]["SaGe (printed)"] == ["sage", "sage.seed2", "sage.seed3"]
     assert overlap["controls"]["pruned at random"] == ["random", "random.seed2", "random.seed3"]
     assert artefacts["figure_learning_curves"].arguments(demo)["baseline"] == "BPE"
     initial = artefacts["table_retokenization"].inputs(demo)["initial"]

@@ -40,7 +40,7 @@ from sagevocab.errors import UserError
 from score_samples import answers, write_score
 from table_files import markdown_rows, text_of
 
-LABELS = ["BPE", "SaGe"]
+LABELS = ["BPE", "SaGe (printed)"]
 SST2 = Task("sst2", "SST-2", "English", "accuracy", "classes", 2)
 NER = Task("ner", "NER (Turkish)", "Turkish", "span_f1", "tags", constructed=True)
 STSB = Task("stsb", "STS-B", "English", "pearson", "similarity")
@@ -58,15 +58,15 @@ def models(rates, lines=30) -> list[CausalModel]:
     return [CausalModel(characters, rate * characters, pd.DataFrame()) for rate in rates]
 
 
-RATES = {"BPE": [2.0, 2.2, 2.1], "SaGe": [1.9, 2.15, 2.02], "random": [2.0, 2.2, 2.1]}
+RATES = {"BPE": [2.0, 2.2, 2.1], "SaGe (printed)": [1.9, 2.15, 2.02], "random": [2.0, 2.2, 2.1]}
 
 
 def test_models_of_one_seed_are_compared_with_one_another():
     panels = {"English": {label: models(rates) for label, rates in RATES.items()}}
     data = differences(of_causal(panels, "BPE", [], seed=1)).set_index("tokenizer")
-    sage = data.loc["SaGe"]
+    sage = data.loc["SaGe (printed)"]
     # Lines are alike, so that what is left is Student's test of three differences.
-    test = stats.ttest_1samp(np.subtract(RATES["SaGe"], RATES["BPE"]), 0)
+    test = stats.ttest_1samp(np.subtract(RATES["SaGe (printed)"], RATES["BPE"]), 0)
     interval = test.confidence_interval()
     found = sage[["difference", "low", "high", "p_value"]].tolist()
     assert found == pytest.approx([-0.23 / 3, interval.low, interval.high, test.pvalue])
@@ -80,19 +80,19 @@ def test_models_of_one_seed_are_compared_with_one_another():
 def test_models_of_a_single_seed_are_shown_and_not_tested():
     panels = {"English": {label: models(rates[:1]) for label, rates in RATES.items()}}
     data = differences(of_causal(panels, "BPE", [], seed=1)).set_index("tokenizer")
-    assert data.loc["SaGe", "difference"] == pytest.approx(-0.1)
+    assert data.loc["SaGe (printed)", "difference"] == pytest.approx(-0.1)
     assert data["p_value"].isna().all() and not data["significant"].any()
 
 
 def test_controls_have_a_family_of_their_own():
     panels = {
-        title: {label: models(np.add(rates, shift * (label == "SaGe")))}
+        title: {label: models(np.add(rates, shift * (label == "SaGe (printed)")))}
         | {other: models(RATES[other]) for other in RATES if other != label}
         for title, shift in (("English", 0.0), ("Turkish", -0.3))
-        for label, rates in [("SaGe", RATES["SaGe"])]
+        for label, rates in [("SaGe (printed)", RATES["SaGe (printed)"])]
     }
     data = differences(of_causal(panels, "BPE", ["random"], seed=1))
-    sage = data[data["tokenizer"] == "SaGe"]
+    sage = data[data["tokenizer"] == "SaGe (printed)"]
     for baseline in ("BPE", "random"):
         family = sage[sage["baseline"] == baseline]
         assert family["language"].tolist() == ["English", "Turkish"]
@@ -109,9 +109,9 @@ def test_held_out_words_that_tables_reach_are_left_out():
     panels = {
         "English": {
             "BPE": [curve([4, 2.2]), curve([4, 2.3], seed=4)],
-            "SaGe": [curve([4, 2.1], seed=1), curve([4, 2.0], seed=3)],
+            "SaGe (printed)": [curve([4, 2.1], seed=1), curve([4, 2.0], seed=3)],
         },
-        "Turkish": {"BPE": [curve([4, 2])], "SaGe": [curve([4, 1.9], floors=high)]},
+        "Turkish": {"BPE": [curve([4, 2])], "SaGe (printed)": [curve([4, 1.9], floors=high)]},
     }
     data = differences(of_heldout(panels, "BPE", seed=1))
     (row,) = data.to_dict("records")
@@ -125,13 +125,13 @@ MRPC, MNLI = (lm_tasks.Task(name, "sequence", metric, (0, 1)) for name, metric i
               (("mrpc", "f1"), ("mnli", "accuracy")))  # fmt: skip
 OF_TASKS = [Task("mrpc", "MRPC", "English", "f1"), Task("mnli", "MNLI", "English", "accuracy")]
 RIGHT = {"bpe": (0.6, 0.62), "sage": (0.9, 0.92), "sage_released": (0.6, 0.64)}
-MODELS = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
+MODELS = {"bpe": "BPE", "sage": "SaGe (printed)", "sage_released": "SaGe (released)"}
 GAINS = printed_gains(PAPER["tables"])
 
 
 @pytest.fixture
 def files(tmp_path) -> list[Path]:
-    """SaGe is far better than BPE on both tasks, SaGe 1.0 is not."""
+    """SaGe is far better than BPE on both tasks, SaGe (released) is not."""
     return [
         write_score(tmp_path, name, task, seed, *answers(share, 200, start=11 * seed))
         for name, shares in RIGHT.items()
@@ -147,7 +147,7 @@ def scored(files, labels=MODELS, tasks=OF_TASKS):
 
 def test_scores_are_adjusted_over_all_tasks_of_the_paper(files):
     data = scored(files).set_index(["tokenizer", "task"])
-    assert data.loc["SaGe", "difference"]["mnli"] == pytest.approx(0.30)
+    assert data.loc["SaGe (printed)", "difference"]["mnli"] == pytest.approx(0.30)
     assert data["significant"].tolist() == [True, False, True, False]
     assert len(GAINS) == 10
     for _, family in data.groupby("tokenizer"):
@@ -155,7 +155,7 @@ def test_scores_are_adjusted_over_all_tasks_of_the_paper(files):
         first = min(1.0, 10 * least)
         expected = [first, max(first, min(1.0, 9 * most))]
         assert np.sort(family["p_adjusted"]).tolist() == pytest.approx(expected)
-    assert data.loc[("SaGe", "mnli"), "paper"] == pytest.approx(0.0124)
+    assert data.loc[("SaGe (printed)", "mnli"), "paper"] == pytest.approx(0.0124)
 
 
 def test_nothing_to_compare_is_one_line():
@@ -169,9 +169,9 @@ def test_a_task_that_no_model_learns_is_left_out(files):
             path.write_text(json.dumps({**json.loads(path.read_text()), "majority": 0.8}))
     kept = scored(files)
     assert list(zip(kept["tokenizer"], kept["task"], strict=True)) == [
-        ("SaGe", "mrpc"),
-        ("SaGe 1.0", "mrpc"),
-        ("SaGe", "mnli"),
+        ("SaGe (printed)", "mrpc"),
+        ("SaGe (released)", "mrpc"),
+        ("SaGe (printed)", "mnli"),
     ]
 
 
@@ -205,9 +205,9 @@ def similar(noise, seed):
 
 
 FRAMES = {
-    "sst2": {"BPE": answered(0.7, 1), "SaGe": answered(0.9, 2)},
-    "ner": {"BPE": tagged(0.5, 1), "SaGe": tagged(0.9, 2)},
-    "stsb": {"BPE": similar(3, 1), "SaGe": similar(3, 2)},
+    "sst2": {"BPE": answered(0.7, 1), "SaGe (printed)": answered(0.9, 2)},
+    "ner": {"BPE": tagged(0.5, 1), "SaGe (printed)": tagged(0.9, 2)},
+    "stsb": {"BPE": similar(3, 1), "SaGe (printed)": similar(3, 2)},
 }
 
 
@@ -218,7 +218,7 @@ def line_bits(shift, orders=(2.5, 2, 1.8, 1.7, 1.6)) -> NgramBits:
     return NgramBits(characters, {100: 2 * bits, 1000: bits})
 
 
-PANELS = {"English": {"BPE": line_bits(0.0), "SaGe": line_bits(0.05)}}
+PANELS = {"English": {"BPE": line_bits(0.0), "SaGe (printed)": line_bits(0.05)}}
 
 
 @pytest.fixture(scope="module")
@@ -247,10 +247,10 @@ def test_scores_of_probes_are_those_of_their_answers_to_held_out_rows(data):
     ]
     assert (row["value"], row["seeds"]) == (pytest.approx(np.mean(seeds)), 2)
     row = by_measure.loc["Pieces: NER, constructed"]
-    frame = FRAMES["ner"]["SaGe"]
+    frame = FRAMES["ner"]["SaGe (printed)"]
     assert row["split"] == "validation"
     assert row["value"] == pytest.approx(span_scores(frame["tags"], frame["pieces"])["span_f1"])
-    frame = FRAMES["stsb"]["SaGe"].query("split == 'heldout'")
+    frame = FRAMES["stsb"]["SaGe (printed)"].query("split == 'heldout'")
     gold = frame["label"].to_numpy()
     both = [value_scores(gold, frame[f"vectors_{one}"].to_numpy())["pearson"] for one in (1, 2)]
     assert by_measure.loc["Vectors: STS-B", "value"] == pytest.approx(np.mean(both))
@@ -259,7 +259,7 @@ def test_scores_of_probes_are_those_of_their_answers_to_held_out_rows(data):
 
 def test_n_grams_are_those_of_the_most_lines(data):
     row = data.set_index("measure").loc["N-grams, order 3"]
-    sage, bpe = (PANELS["English"][label] for label in ("SaGe", "BPE"))
+    sage, bpe = (PANELS["English"][label] for label in ("SaGe (printed)", "BPE"))
     change = (sage.bits[1000][2] - bpe.bits[1000][2]).sum() / sage.characters.sum()
     assert row["difference"] == pytest.approx(change)
     assert (row["p_value"], row["more_is_better"]) == (1e-4, False)
@@ -307,7 +307,10 @@ def test_families_of_methods_are_apart_and_scores_alone_mark_the_other_tables(fi
     np.testing.assert_array_equal(of_models["p_adjusted"], scored(files)["p_adjusted"])
     assert both.loc[both["method"] == NGRAMS, "significant"].any()
     table_of_differences(both, labels=[*MODELS.values()], baseline="BPE").write(**outputs)
-    assert read_significant([outputs["csv"]]) == {("SaGe", "mrpc"), ("SaGe", "mnli")}
+    assert read_significant([outputs["csv"]]) == {
+        ("SaGe (printed)", "mrpc"),
+        ("SaGe (printed)", "mnli"),
+    }
 
 
 # --- what is refused
@@ -327,9 +330,9 @@ def test_predictions_of_another_score_are_refused(files):
 
 
 def test_what_can_not_be_compared_is_refused(tmp_path):
-    paths = {"sst2": {"BPE": tmp_path / "a", "SaGe": tmp_path / "b"}}
+    paths = {"sst2": {"BPE": tmp_path / "a", "SaGe (printed)": tmp_path / "b"}}
     write_parquet(paths["sst2"]["BPE"], answered(0.7, 1))
-    write_parquet(paths["sst2"]["SaGe"], answered(0.7, 1).assign(label=1))
+    write_parquet(paths["sst2"]["SaGe (printed)"], answered(0.7, 1).assign(label=1))
     with pytest.raises(UserError, match="probes of sst2"):
         list(of_probes(SST2, paths["sst2"], [1, 2], "BPE", 1))
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")

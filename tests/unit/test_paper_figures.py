@@ -21,7 +21,7 @@ from sagevocab.errors import UserError
 STYLE = Path(figures.__file__).parents[2] / "resources" / "style.mplstyle"
 CONFIG = STYLE.parents[2] / "config.yaml"
 WINDOW = {"window": 5}
-LABELS = ["BPE", "SaGe", "SaGe 1.0"]
+LABELS = ["BPE", "SaGe (printed)", "SaGe (released)"]
 TITLES = ["English", "Turkish"]
 
 
@@ -36,17 +36,24 @@ def neighbours(distinct, count, window=5) -> pd.DataFrame:
 
 def test_a_text_whose_pieces_are_all_rare_has_no_median(tmp_path, kept):
     frame = neighbours([3, 0], [1, 0])
-    panels = {"English": {"BPE": frame, "SaGe": frame}}
+    panels = {"English": {"BPE": frame, "SaGe (printed)": frame}}
     figures.figure_ratio(panels, **WINDOW, **files(tmp_path))
     (axes,) = kept[0].axes
-    assert axes.texts[0].get_text() == "BPE: left out 2\nSaGe: left out 2"
+    assert axes.texts[0].get_text() == "BPE: left out 2\nSaGe (printed): left out 2"
     assert not axes.collections
 
 
 def test_a_tokenizer_looks_the_same_whatever_is_beside_it():
-    alone, beside = style.tokenizer_styles(["SaGe"]), style.tokenizer_styles(["mine", *LABELS])
-    assert alone["SaGe"] == beside["SaGe"] == style.tokenizer_styles(LABELS)["SaGe"]
-    assert beside["mine"] == style.tokenizer_styles(["SaGe", "mine"])["mine"]
+    alone, beside = (
+        style.tokenizer_styles(["SaGe (printed)"]),
+        style.tokenizer_styles(["mine", *LABELS]),
+    )
+    assert (
+        alone["SaGe (printed)"]
+        == beside["SaGe (printed)"]
+        == style.tokenizer_styles(LABELS)["SaGe (printed)"]
+    )
+    assert beside["mine"] == style.tokenizer_styles(["SaGe (printed)", "mine"])["mine"]
 
 
 def test_a_legend_refuses_tokenizers_that_look_the_same(tmp_path):

@@ -23,13 +23,13 @@ def tables(folder: Path) -> dict[str, Path]:
     """Tables that would not fit a page as they are, by what is hard about them."""
     contents = {
         "wide cells": (
-            ["", "text", "paper", "SaGe", "SaGe 1.0"],
+            ["", "text", "paper", "SaGe (printed)", "SaGe (released)"],
             [STATEMENT, "English", "more", NUMBER, NUMBER],
             3,
         ),
         "many columns": (
             ["Text", "Name", *GROUPED * 4],
-            ["English", "SaGe 1.0", *["12.345 ± 0.678"] * 12],
+            ["English", "SaGe (released)", *["12.345 ± 0.678"] * 12],
             5,
         ),
         "many rows": (["Text", "Claim", *"12345"], ["English", STATEMENT, *"✓≈✗?–"], 90),

@@ -21,7 +21,7 @@ PRUNED = {
     "counts": frozenset("abdx"),
     "random": frozenset("axyzw"),
 }
-READINGS = {"SaGe": ["sage", "sage.seed2"]}
+READINGS = {"SaGe (printed)": ["sage", "sage.seed2"]}
 CONTROLS = {"counts": ["counts"], "at random": ["random"]}
 
 
@@ -36,7 +36,7 @@ def test_overlaps_are_shares_of_what_is_pruned() -> None:
 
 @pytest.mark.parametrize("drawn", [[], ["at random"]])
 def test_without_a_second_seed_or_random_prunings_there_is_no_place(drawn) -> None:
-    alone = overlaps({"English": PRUNED}, {"SaGe": ["sage"]}, CONTROLS, drawn)
+    alone = overlaps({"English": PRUNED}, {"SaGe (printed)": ["sage"]}, CONTROLS, drawn)
     assert alone["place"].isna().all()
     assert math.isnan(alone["mean"][0]) and alone["pairs"][0] == 0
 
@@ -56,7 +56,9 @@ def test_a_seed_of_the_reading_and_that_of_its_control_are_left_out_together() -
         "random": frozenset("auvwxy"),
     }
     seeds, zero = [f"sage{n}" for n in range(3)], [f"zero{n}" for n in range(3)]
-    rows = overlaps({"English": pruned}, {"SaGe": seeds}, {"zero": zero, "r": ["random"]}, ["r"])
+    rows = overlaps(
+        {"English": pruned}, {"SaGe (printed)": seeds}, {"zero": zero, "r": ["random"]}, ["r"]
+    )
     row = rows.set_index("control").loc["zero"]
 
     def place(without: int | None) -> float:
@@ -75,6 +77,6 @@ def test_a_seed_of_the_reading_and_that_of_its_control_are_left_out_together() -
 
 def test_the_table_shows_what_is_lost_without_vectors() -> None:
     rows = overlaps({"English": PRUNED}, READINGS, CONTROLS, ["at random"])
-    table = table_of_overlaps(rows, {"SaGe": {"zero": "counts"}}, notes=[])
+    table = table_of_overlaps(rows, {"SaGe (printed)": {"zero": "counts"}})
     [[[*_, vectors, across]]] = table.blocks
     assert (vectors, across) == ("25.0 %", "–")

@@ -17,7 +17,7 @@ from sagevocab.pieces import write_pieces
 
 TEMPLATE = VALUES.parents[1] / "report/reference.md.jinja"
 RUN = {
-    "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "printed"}, "names": {},
+    "name": "r", "labels": {"sage": "SaGe (printed)"}, "presets": {"sage": "printed"}, "names": {},
     "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"vocab_size": 4000}},
 }  # fmt: skip
 

@@ -45,7 +45,7 @@ def test_a_distance_is_the_root_mean_square_of_scaled_differences() -> None:
     ("changes", "expected"),
     [
         ({}, "of contexts"),
-        ({"counts": (0.02, False)}, "open"),  # SaGe 1.0 is not above every control
+        ({"counts": (0.02, False)}, "open"),  # SaGe (released loss) is not above every control
         ({"counts": (0.02, False), "zero": (0.02, False)}, "open"),  # neither is above BPE
         (
             {"counts": (0.02, False), "zero": (0.02, False), "counts, BPE": (0.02, True)},
@@ -64,10 +64,10 @@ def test_the_rule_of_vectors(changes, expected, sign) -> None:
     }
     values = {name: (0.02, True) for name in names}
     values |= {f"{name}, BPE": (0.01, False) for name in names}
-    rows = {("SaGe 1.0", "BPE"): {"difference": sign * 0.02, "significant": True}}
+    rows = {("SaGe (released loss)", "BPE"): {"difference": sign * 0.02, "significant": True}}
     for name, (difference, significant) in (values | changes).items():
         control, _, bpe = name.partition(", ")
-        pair = (names[control], bpe) if bpe else ("SaGe 1.0", names[control])
+        pair = (names[control], bpe) if bpe else ("SaGe (released loss)", names[control])
         rows[pair] = {"difference": sign * difference, "significant": significant}
     assert explanation(rows) == expected
 

@@ -81,18 +81,18 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     shared = ("ue", "▁dial", "▁pseud", "▁sto", "en")
     bpe = tables_examples.GreedySegmenter(vocabulary(lines, *shared, "og"))
     sage = tables_examples.GreedySegmenter(vocabulary(lines, *shared))
-    panel = {"BPE": bpe, "SaGe": sage, "SaGe 1.0": sage}
+    panel = {"BPE": bpe, "SaGe (printed)": sage, "SaGe (released)": sage}
     tables_examples.table_examples(
         {"English": path}, {"English": panel}, VALUES, words={}, languages={"en": "English"}
     ).write(**outputs)
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]
     assert {row["piece"] for row in found} == {"og"}
-    assert {row["source"] for row in found} == {"corpus, SaGe", "corpus, SaGe 1.0"}
+    assert {row["source"] for row in found} == {"corpus, SaGe (printed)", "corpus, SaGe (released)"}
     for row in found:
         assert ("og" in row["changed"].split()) == (row["tokenizer"] == "BPE")
     printed_rows = [row for row in rows if row["source"] == "paper"]
-    names = ["BPE", "SaGe", "SaGe 1.0", "BPE (paper)", "SaGe (paper)"]
+    names = ["BPE", "SaGe (printed)", "SaGe (released)", "BPE (paper)", "SaGe (paper)"]
     assert [row["tokenizer"] for row in printed_rows] == names * 3
     assert printed_rows[3]["changed"] == "▁dial og ues"
     assert "**▁dial og ues**" in text_of(outputs, "md")
@@ -107,7 +107,7 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
     initial = tmp_path / "pieces.txt"
     initial.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     ablations = {}
-    for label, pruned in {"SaGe": "▁includ", "SaGe 1.0": "▁are"}.items():
+    for label, pruned in {"SaGe (printed)": "▁includ", "SaGe (released)": "▁are"}.items():
         ablations[label] = tmp_path / f"{label}.parquet"
         pd.DataFrame({"piece": [pruned]}).to_parquet(ablations[label])
     tables_examples.table_retokenization(

@@ -11,8 +11,8 @@ from sagevocab.errors import UserError
 from table_files import markdown_rows, text_of
 
 TASKS = [{"name": "cola", "label": "CoLA", "metric": "matthews", "language": "English"}]
-LABELS = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
-GIVEN = {"tasks": TASKS, "labels": LABELS, "significant": {("SaGe", "cola")}}
+LABELS = {"bpe": "BPE", "sage": "SaGe (printed)", "sage_released": "SaGe (released)"}
+GIVEN = {"tasks": TASKS, "labels": LABELS, "significant": {("SaGe (printed)", "cola")}}
 GIVEN |= {"paper": {"tables": {"table_ner": {}}}, "table": "table_ner", "notes": []}
 
 
@@ -27,8 +27,8 @@ def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(output
     table_scores([score(*one) for one in values.items()], **GIVEN).write(**outputs)
     assert markdown_rows(outputs) == [
         ["BPE", "−0.0123"],
-        ["SaGe", r"0.5000\*"],
-        ["SaGe 1.0", "–"],
+        ["SaGe (printed)", r"0.5000\*"],
+        ["SaGe (released)", "–"],
         ["Most frequent answer", "0.0000"],
     ]
     assert "One fine-tuning seed" in text_of(outputs, "md")

@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from reproduction.paper.claims_frame import read_records
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
-NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
+NAMES = {"bpe": "BPE", "sage": "SaGe (printed)", "sage_released": "SaGe (released loss)", "random": "pruned at random"}
 PROBED = ("sage", "random")
 SCORES = {
     "sst2": accuracy_score,
@@ -52,7 +52,7 @@ def test_scores_of_probes_are_those_of_their_answers(task, form):
 def test_scores_of_fine_tuned_models_are_those_of_their_answers(task):
     table = pd.read_csv(REFERENCE / "lm/tables/table_differences.csv")
     table = table[(table["method"] == "fine-tuned models") & (table["task"] == task)]
-    assert set(table["tokenizer"]) == {"SaGe", "SaGe 1.0"}
+    assert set(table["tokenizer"]) == {"SaGe (printed)", "SaGe (released loss)"}
     names = {label: name for name, label in NAMES.items()}
     answers = pd.read_parquet(REFERENCE / f"lm/predictions/{task}.parquet")
     gold = answers["tags" if "tags" in answers else "label"]
@@ -149,9 +149,9 @@ def test_values_of_sage_and_of_all_controls_are_those_of_their_prunings(statemen
 
 
 @pytest.mark.parametrize("language", ["English", "Turkish"])
-@pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
+@pytest.mark.parametrize("sage", ["SaGe (printed)", "SaGe (released loss)"])
 def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
-    name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
+    name = {"SaGe (printed)": "sage", "SaGe (released loss)": "sage_released"}[sage]
     table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
     means = table[(table["language"] == language) & (table["reading"] == sage)]
     means = means.set_index("control")["mean"]

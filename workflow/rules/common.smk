@@ -283,7 +283,7 @@ def downstream_targets(wildcards):
 # of: intrinsic, downstream or, for what is in neither of these, paper.
 ARTEFACTS = {one.name: one.part_of(run) for one in artefacts_of(run)}
 TITLES = {one.name: one.title_in(run) for one in artefacts_of(run)}
-CAPTIONS = {one.name: one.caption(run) for one in artefacts_of(run)}
+CAPTIONS = {one.name: one.caption for one in artefacts_of(run)}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}
 

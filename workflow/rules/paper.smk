@@ -238,7 +238,6 @@ rule reference_tables:
             for ending in ("*.parquet", "*.json")
             for path in Path(CONTROLS).rglob(ending)
         ),
-        prunings=[f"results/reference/intrinsic/prunings/{lang}.parquet" for lang in ("en", "tr")],
         readings="results/reference/readings/tables/table_readings.csv",
         claims="results/reference/intrinsic/frames/claims.parquet",
         style=style_files(),

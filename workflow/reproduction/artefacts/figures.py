@@ -103,7 +103,6 @@ declare(
     numbers.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
-    legend=lambda run: run.sage_readings,
     settings={"controls": _controls_of_readings},
     reads={
         "rows": Read("tables/table_overlap.csv", each="paper.table.read_csv"),
@@ -123,7 +122,6 @@ declare(
     statements are in ``table_controls``.
     """,
     when=_drawn_with_controls,
-    legend=compared_sage,
     settings={
         "vocabularies": _beside_controls,
         "languages": lambda run: language_titles(run, run.languages),
@@ -237,7 +235,6 @@ declare(
     |constructed|
     """,
     when=has_differences,
-    legend=ordered_tokenizers,
     settings={
         "groups": groups_of_tokenizers,
         "baseline": lambda run: run.labels(["bpe"])[0],

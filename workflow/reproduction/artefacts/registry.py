@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.paper.frames import Paths, each, flat
-from reproduction.paper.notes import presets_note
 from sagevocab.errors import UserError
 
 # A run: `reproduction.run.Run`, which jobs that draw need not import.
@@ -34,10 +33,7 @@ _FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
 
 # Sentences of several captions: `|greedy|` stands for the first.
 SENTENCES = {
-    "greedy": (
-        "BPE and every reading of SaGe segment greedily; the preset ``printed`` is Algorithm 3 as "
-        "printed, ``released`` what the released program does."
-    ),
+    "greedy": "BPE and every reading of SaGe segment greedily.",
     "constructed": (
         "A task called constructed is made of other text by a rule: its scores show that the "
         "pipeline runs, nothing about the task."
@@ -69,11 +65,10 @@ class Artefact:
     of, besides `all` and `paper`: intrinsic, downstream, or paper for neither of these.
     caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
-    where there are languages, and tokenizers if it selects some. legend: the tokenizers whose
-    presets it names, by default `tokenizers`. notes: of a table, from a run and the note of its
-    presets. memory: MB; None for a job of seconds, which runs where Snakemake does. of_domains: it
-    is made of each text of another domain, which {corpus} stands for, else for `train`; its name
-    ends in `_domain`. domain: of which.
+    where there are languages, and tokenizers if it selects some. notes: of a table. memory: MB;
+    None for a job of seconds, which runs where Snakemake does. of_domains: it is made of each text
+    of another domain, which {corpus} stands for, else for `train`; its name ends in `_domain`.
+    domain: of which.
     """
 
     name: str
@@ -86,8 +81,7 @@ class Artefact:
     languages: Of = lambda run: run.languages
     tokenizers: Of | None = None
     when: Of | None = None
-    legend: Of | None = None
-    notes: Callable[[Run, str], list[str]] | None = None
+    notes: Callable[[Run], list[str]] | None = None
     memory: int | None = None
     of_domains: bool = False
     domain: str | None = None
@@ -149,10 +143,7 @@ class Artefact:
     def arguments(self, run: Run) -> dict[str, Any]:
         """Return what the function is called with beside what it reads."""
         given = {name: value(run) for name, value in self.settings.items()}
-        if self.kind == "table" and (self.notes or self.legend or self.tokenizers):
-            presets = self._presets(run)
-            given["notes"] = self.notes(run, presets) if self.notes else [presets]
-        return given
+        return given | ({"notes": self.notes(run)} if self.notes else {})
 
     def call(self, run: Run) -> dict[str, Any] | None:
         """Return all that makes it but the files to write; None if it reads more than frames."""
@@ -164,21 +155,13 @@ class Artefact:
             "name": self.name,
             "reads": reads,
             "settings": settings,
-            "caption": self.caption(run),
+            "caption": self.caption,
         }
 
-    def _presets(self, run: Run) -> str:
-        """Return the note of the presets of the SaGe tokenizers that it shows."""
-        legend = self.legend or self.tokenizers
-        shown = legend(run) if legend else []
-        labelled = zip(run.labels(shown), map(run.preset, shown), strict=True)
-        return presets_note((label, preset) for label, preset in labelled if preset)
-
-    def caption(self, run: Run) -> str:
-        """Return the caption; the presets of a table stand in its note."""
-        text = re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.cleandoc(self.text))
-        note = self._presets(run) if self.kind == "figure" else ""
-        return f"{text}\n\n{note}" if note else text
+    @property
+    def caption(self) -> str:
+        """The caption."""
+        return re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.cleandoc(self.text))
 
 
 _REGISTERED: dict[str, Artefact] = {}

@@ -40,10 +40,6 @@ def _titles_of_controls(run: Run) -> dict[str, str]:
     return kept | labels_of(run, further_controls(run))
 
 
-def _readings(run: Run) -> list[str]:
-    return run.sage_readings
-
-
 def _seeded(run: Run) -> list[str]:
     """Return the readings of SaGe with seeds enough for an interval."""
     return [n for n in run.sage_readings if len(run.with_seeds([n])) >= FEWEST_SEEDS]
@@ -87,13 +83,12 @@ def _of_tasks(kind: str, table: str) -> dict[str, Any]:
     return {
         "function": "tables_scores.table_scores",
         "when": lambda run: run.models and tasks(run),
-        "legend": _models,
         "settings": {
             "labels": lambda run: labels_of(run, run.models),
             "tasks": lambda run: [_task(run, name) for name in tasks(run)],
             "table": lambda run: table,
         },
-        "notes": lambda run, presets: [_budget(run, tasks(run)), presets],
+        "notes": lambda run: [_budget(run, tasks(run))],
         "reads": {
             "scores": Read(
                 lambda run: run.score_files(tasks(run)), whole="analysis.scores.read_scores"
@@ -219,17 +214,13 @@ declare(
     are in ``claims.md``. The paper has no such table.
     """,
     when=lambda run: run.reproduces and run.compared and run.sage_readings,
-    legend=_readings,
     settings={
         "labels": lambda run: labels_of(run, run.sage_readings),
         "controls": _titles_of_controls,
         "without_contexts": lambda run: {n: without_contexts(run, n) for n in run.sage_readings},
         "languages": lambda run: language_titles(run, run.languages),
     },
-    notes=lambda run, presets: [
-        presets,
-        pretraining_note(run.model_budget["pretrain"]) if run.models else "",
-    ],
+    notes=lambda run: [pretraining_note(run.model_budget["pretrain"])] if run.models else [],
     reads={"claims": "claims.parquet", "values": paper_values},
 )
 declare(
@@ -265,7 +256,6 @@ declare(
     such table.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
-    legend=_readings,
     settings={
         "readings": lambda run: _seeds_of(run, run.sage_readings),
         "controls": lambda run: _seeds_of(run, run.unseeded_controls),
@@ -416,7 +406,7 @@ _hyperparameters(
     """,
     settings=lambda run: {"lm": {"finetune": run.model_budget["finetune"]}},
     when=_models,
-    notes=lambda run, presets: [_budget(run, run.tasks)],
+    notes=lambda run: [_budget(run, run.tasks)],
 )
 declare(
     "table_cut",
@@ -457,10 +447,7 @@ declare(
         "baseline": lambda run: run.labels(["bpe"])[0],
         "seed": lambda run: run.seed,
     },
-    notes=lambda run, presets: [
-        *([_budget(run, compared_tasks(run))] if run.models else []),
-        presets,
-    ],
+    notes=lambda run: [_budget(run, compared_tasks(run))] if run.models else [],
     reads={
         "ngrams": Read("analysis/{lang}/ngrams/{tok}.parquet", whole="paper.line_bits.read_ngrams"),
         "probes": _probe_answers,

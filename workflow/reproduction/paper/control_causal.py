@@ -1,4 +1,4 @@
-"""Whether causal models of SaGe 1.0's pieces need fewer bits than those of its controls.
+"""Whether causal models of SaGe (released loss) need fewer bits than those of its controls.
 
 docs/appendix/preregistrations/2026-11-27-models-of-controls.md has the rules,
 results/reference/controls/README.md how the models were trained.
@@ -19,28 +19,28 @@ from reproduction.paper.table import Table
 from reproduction.paper.tables_differences import table_of_differences
 from reproduction.parquet import read_parquet
 
-_BPE, _MORE, _SAGE = "BPE", "BPE, as many predictions", LABELS["sage_released"]
+_BPE, _MORE, _SAGE = "BPE", "BPE, as many predictions", LABELS["sage_released_loss"]
 _TOKENIZERS = {
     "bpe": _BPE,
     "bpe_more": _MORE,
     **{
         name: LABELS[name]
         for name in (
-            *("sage_released", "counts", "counts_reranked"),
-            *("sage_released_zero", "sage_released_shuffled", "random"),
+            *("sage_released_loss", "counts", "counts_reranked"),
+            *("sage_released_loss_zero", "sage_released_loss_shuffled", "random"),
         )
     },
 }
-# By folder, the controls that SaGe 1.0 is compared with: a list is a family of tests, in both
-# languages.
+# By folder, the controls that SaGe (released loss) is compared with: a list is a family of tests,
+# in both languages.
 FAMILIES = {
     "causal": [
-        ["counts", "sage_released_zero"],
-        ["sage_released_shuffled", "random"],
+        ["counts", "sage_released_loss_zero"],
+        ["sage_released_loss_shuffled", "random"],
         ["bpe_more"],
         ["counts_reranked"],
     ],
-    "causal_large": [["counts", "sage_released_zero"]],
+    "causal_large": [["counts", "sage_released_loss_zero"]],
 }
 
 
@@ -74,7 +74,7 @@ def _models(rows: pd.DataFrame) -> Iterator[CausalModel]:
 
 
 def table_causal(panels: CausalPanels, families: Sequence[Sequence[str]]) -> Table:
-    """Return all differences from BPE, and SaGe 1.0's from the controls of each family.
+    """Return all differences from BPE, and SaGe (released loss)'s from the controls of each family.
 
     families: names of tokenizers, see `FAMILIES`.
     """

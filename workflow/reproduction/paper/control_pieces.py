@@ -20,8 +20,15 @@ from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START
 
-LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
-SAGE = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
+LANGUAGES = {
+    **{"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"},
+    **{"vi": "Vietnamese", "hi": "Hindi"},
+}
+SAGE = {
+    "sage": "SaGe (printed)",
+    "sage_released": "SaGe (released)",
+    "sage_released_loss": "SaGe (released loss)",
+}
 CONTROLS = {
     "random": "pruned at random",
     "frequency": "least frequent pruned",
@@ -29,12 +36,16 @@ CONTROLS = {
     "counts_reranked": "counts, ranked again",
     "extra_tokens": "extra tokens",
     "swallowed": "swallowed",
-    "sage_zero": "SaGe without vectors",
-    "sage_shuffled": "SaGe, shuffled words",
-    "sage_released_zero": "SaGe 1.0 without vectors",
-    "sage_released_shuffled": "SaGe 1.0, shuffled words",
+    **{f"{name}_zero": f"{label} without vectors" for name, label in SAGE.items()},
+    **{f"{name}_shuffled": f"{label}, shuffled words" for name, label in SAGE.items()},
 }
 LABELS = SAGE | CONTROLS
+# The reference run and its reruns had the loss alone under the names of the program.
+LABELS_OF_REFERENCE = {
+    name: LABELS[name.replace("sage_released", "sage_released_loss")]
+    for name in LABELS
+    if "released_loss" not in name
+}
 _TAKEN_AWAY = {
     label: {kind: LABELS[f"{name}_{kind}"] for kind in ("zero", "shuffled")}
     for name, label in SAGE.items()
@@ -42,7 +53,7 @@ _TAKEN_AWAY = {
 # Of each version, the control that counts and the one without vectors.
 _COMPARED = {
     "sage": ("extra_tokens", "sage_zero"),
-    "sage_released": ("counts", "sage_released_zero"),
+    "sage_released_loss": ("counts", "sage_released_loss_zero"),
 }
 _EXAMPLES = 10
 
@@ -67,17 +78,18 @@ def table_overlap_sizes(paths: Iterable[Path]) -> Table:
     paths: files of prunings, each in a folder that is named by its number of pieces.
     """
     shares = [_overlaps(path) for path in paths]
-    return table_of_overlaps(pd.concat(shares, ignore_index=True), _TAKEN_AWAY, notes=[])
+    return table_of_overlaps(pd.concat(shares, ignore_index=True), _TAKEN_AWAY)
 
 
 def _overlaps(path: Path) -> pd.DataFrame:
     orders = read_orders(path)
     pruned = {name: frozenset(orders.index[orders[name] >= 0]) for name in orders}
-    readings = {label: seeds_of(orders, name) for name, label in SAGE.items()}
-    controls = {label: seeds_of(orders, name) for name, label in CONTROLS.items()}
-    measured = {label: seeds for label, seeds in controls.items() if seeds}
+    readings, controls = (
+        {label: seeds for name, label in labels.items() if (seeds := seeds_of(orders, name))}
+        for labels in (SAGE, CONTROLS)
+    )
     title = f"{LANGUAGES[path.stem]}, {int(path.parent.name):,} pieces"
-    return overlaps({title: pruned}, readings, measured, [CONTROLS["random"]])
+    return overlaps({title: pruned}, readings, controls, [CONTROLS["random"]])
 
 
 def table_pieces_differ(paths: Iterable[Path]) -> Table:

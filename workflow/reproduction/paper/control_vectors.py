@@ -1,4 +1,4 @@
-"""Whether frozen vectors of SaGe 1.0 gain and lose what those of its controls do.
+"""Whether frozen vectors of SaGe (released loss) gain and lose what those of its controls do.
 
 docs/appendix/preregistrations/2026-11-28-vectors-of-controls.md has the rule,
 results/reference/controls/README.md how the vectors were made.
@@ -23,19 +23,19 @@ from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
-BPE, SAGE = "BPE", LABELS["sage_released"]
+BPE, SAGE = "BPE", LABELS["sage_released_loss"]
 COUNTS, RANDOM = CONTROLS["counts"], CONTROLS["random"]
-WITHOUT_VECTORS = CONTROLS["sage_released_zero"]
-SHUFFLED = CONTROLS["sage_released_shuffled"]
+WITHOUT_VECTORS = CONTROLS["sage_released_loss_zero"]
+SHUFFLED = CONTROLS["sage_released_loss_shuffled"]
 COMPARED = (COUNTS, WITHOUT_VECTORS, SHUFFLED, RANDOM)
 _SEEDS = (1, 2, 3, 4, 5)
 # Label -> its vocabularies.
 _VOCABULARIES = {
     BPE: ["bpe"],
-    SAGE: ["sage_released"],
+    SAGE: ["sage_released_loss"],
     COUNTS: ["counts"],
-    WITHOUT_VECTORS: ["sage_released_zero"],
-    SHUFFLED: ["sage_released_shuffled"],
+    WITHOUT_VECTORS: ["sage_released_loss_zero"],
+    SHUFFLED: ["sage_released_loss_shuffled"],
     RANDOM: ["random", *(f"random.seed{seed}" for seed in range(2, 6))],
 }
 # Vocabulary and seed of its vectors, of every model.
@@ -84,7 +84,7 @@ def _scores(sums: ScoreSums) -> TaskScores:
 
 
 def of_vectors(task: Task, sums: ScoreSums) -> Iterator[dict[str, Any]]:
-    """Yield SaGe 1.0 minus each control, each control minus BPE, and SaGe 1.0 minus BPE.
+    """Yield SaGe minus each control, each control minus BPE, and SaGe minus BPE.
 
     The first two are a family each, over controls and tasks. Random prunings are no seeds of the
     vectors, so they are not paired with those of others.
@@ -111,7 +111,7 @@ def of_vectors(task: Task, sums: ScoreSums) -> Iterator[dict[str, Any]]:
 
 
 def explanation(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
-    """Return what explains a gain or a loss of SaGe 1.0: contexts, counting, or open.
+    """Return what explains a gain or a loss of SaGe: contexts, counting, or open.
 
     rows: differences of one task, by tokenizer and baseline.
     """
@@ -131,7 +131,7 @@ def explanation(rows: Mapping[tuple[str, str], Mapping[str, Any]]) -> str:
 
 
 def table_vectors(paths: Sequence[Path]) -> Table:
-    """Return the differences of each tokenizer from BPE, and of SaGe 1.0 from each control.
+    """Return the differences of each tokenizer from BPE, and of SaGe from each control.
 
     paths: answers to the tasks, see `read_sums`.
 

@@ -112,7 +112,7 @@ def _marks(
 
 def _unit(unit: str, more_is_better: bool) -> str:
     name = "bits per character" if unit == BITS else f"{UNITS[unit][0]} (× 100)"
-    return f"{name}, {'more' if more_is_better else 'fewer'} →"
+    return f"{name},\n{'more' if more_is_better else 'fewer'} →"
 
 
 def _height(marks: pd.DataFrame, rows: Sequence[str]) -> float:

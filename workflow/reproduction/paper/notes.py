@@ -1,18 +1,9 @@
-"""Sentences that the notes under several tables share: presets, texts, budgets of the models."""
+"""Sentences that the notes under several tables share: texts, budgets of the models."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-
-def presets_note(presets: Iterable[tuple[str, str]]) -> str:
-    """Return which reading of the method each label means; empty if there are none.
-
-    presets: label and preset (with its overrides, if it has any); the same pair counts once.
-    """
-    names = dict.fromkeys(f"{label} is {preset}" for label, preset in presets)
-    return f"Presets: {'; '.join(names)}." if names else ""
 
 
 def sources_note(sources: Iterable[Mapping[str, Any]]) -> str:

@@ -155,14 +155,12 @@ TAKEN_AWAY = {"zero": "all vectors", "shuffled": "contexts across words"}
 TakenAway = Mapping[str, Mapping[str, str]]
 
 
-def table_overlap(
-    pruned: Pruned, *, taken_away: TakenAway, notes: Sequence[str], **compared: Any
-) -> Table:
+def table_overlap(pruned: Pruned, *, taken_away: TakenAway, **compared: Any) -> Table:
     """Return what SaGe and controls prune in common; compared: arguments of `overlaps`."""
-    return table_of_overlaps(overlaps(pruned, **compared), taken_away, notes=notes)
+    return table_of_overlaps(overlaps(pruned, **compared), taken_away)
 
 
-def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway, *, notes: Sequence[str]) -> Table:
+def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway) -> Table:
     """Return the table of `overlaps`: a row for each reading and language, a column a control.
 
     The last two columns are the shares of a choice that vectors, and contexts across words,
@@ -181,7 +179,7 @@ def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway, *, notes: Seque
         keys = [(reading, language, control) for control in lacking]
         shares = [_share(places.loc[key]) if key in places.index else NOTHING for key in keys]
         cells.append([reading, language, *shown.loc[(reading, language), names], *shares])
-    return Table(["", "text", *names, *TAKEN_AWAY.values()], [cells], rows, note=notes)
+    return Table(["", "text", *names, *TAKEN_AWAY.values()], [cells], rows)
 
 
 def _share(control: Mapping[str, Any]) -> str:

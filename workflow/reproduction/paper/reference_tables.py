@@ -36,7 +36,7 @@ def write_reference_tables(reference: Path, output: Path, style: Styles = None) 
         UserError: a file is missing or damaged.
     """
     tables = [
-        *control_tables(reference / "controls", reference / "intrinsic/prunings"),
+        *control_tables(reference / "controls"),
         ("table_distances", table_distances(_distances(reference))),
     ]
     for place, table in tables:
@@ -53,16 +53,15 @@ def _distances(reference: Path) -> pd.DataFrame:
     return distance_rows(readings, reference / "intrinsic/frames/claims.parquet")
 
 
-def control_tables(controls: Path, prunings: Path) -> Iterator[tuple[str, Table]]:
+def control_tables(controls: Path) -> Iterator[tuple[str, Table]]:
     """Yield the place of each table below `controls`, without an ending, and the table.
 
-    controls: results/reference/controls. prunings: those of the reference run.
+    controls: results/reference/controls.
     """
     sizes = [path for path in controls.glob("*/*.parquet") if path.parent.name.isdigit()]
     sizes.sort(key=lambda path: (int(path.parent.name), path.stem))
     yield "table_overlap_sizes", table_overlap_sizes(sizes)
-    of_one_size = [prunings / "en.parquet", prunings / "tr.parquet"]
-    of_one_size += [path for path in sizes if path.parent.name == "16000"]
+    of_one_size = [path for path in sizes if path.parent.name == "16000"]
     yield "table_pieces_differ", table_pieces_differ(of_one_size)
     for name, families in FAMILIES.items():
         models = read_models([controls / name / f"{language}.parquet" for language in ("en", "tr")])

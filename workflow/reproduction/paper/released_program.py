@@ -35,7 +35,7 @@ def table_released_program(pruned: Mapping[str, PrunedBy]) -> Table:
         for title, of_text in pruned.items()
     ]
     taken_away = dict.fromkeys((PROGRAM, PRESET), _WITHOUT_CONTEXTS)
-    return table_of_overlaps(pd.concat(parts, ignore_index=True), taken_away, notes=[])
+    return table_of_overlaps(pd.concat(parts, ignore_index=True), taken_away)
 
 
 def _overlaps(title: str, pruned: PrunedBy, reading: str, other: str) -> pd.DataFrame:

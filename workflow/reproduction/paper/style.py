@@ -74,18 +74,22 @@ class TokenizerStyle:
 # version of SaGe that they take the contexts from.
 _KNOWN = {
     "BPE": TokenizerStyle("#00508C", "#00508C", "", "-", "o"),
-    "SaGe": TokenizerStyle("#D55E00", "#F9C9A5", "//////", (0, (4, 1.5)), "D"),
-    "SaGe 1.0": TokenizerStyle("#2CA58D", "#E4F5F0", "......", (0, (1, 1.2)), "s"),
+    "SaGe (printed)": TokenizerStyle("#D55E00", "#F9C9A5", "//////", (0, (4, 1.5)), "D"),
+    "SaGe (released)": TokenizerStyle("#2CA58D", "#E4F5F0", "......", (0, (1, 1.2)), "s"),
     "pruned at random": TokenizerStyle(GREY, "#D4D4D4", "", (0, (6, 1, 1, 1)), "v"),
     "least frequent pruned": TokenizerStyle("#B64C96", "#D9A3C9", "xxxxx", (0, (3, 1, 1, 1)), "^"),
     "counts": TokenizerStyle("#222222", "#BBBBBB", "-----", (0, (8, 2)), "P"),
     "counts, ranked again": TokenizerStyle("#B7B79C", "#E4E4DA", "----", (0, (8, 2, 2, 2)), "*"),
-    "SaGe without vectors": TokenizerStyle("#F2A65A", "#FBE3C9", "\\\\", (0, (5, 1, 1, 1)), "<"),
-    "SaGe, shuffled words": TokenizerStyle("#7A3300", "#C9A68F", "++++", (0, (2, 1)), ">"),
-    "SaGe 1.0 without vectors": TokenizerStyle(
+    "SaGe (printed) without vectors": TokenizerStyle(
+        "#F2A65A", "#FBE3C9", "\\\\", (0, (5, 1, 1, 1)), "<"
+    ),
+    "SaGe (printed), shuffled words": TokenizerStyle(
+        "#7A3300", "#C9A68F", "++++", (0, (2, 1)), ">"
+    ),
+    "SaGe (released) without vectors": TokenizerStyle(
         "#64CBBC", "#D2EFEA", "\\\\\\", (0, (5, 1, 1, 1, 1, 1)), "<"
     ),
-    "SaGe 1.0, shuffled words": TokenizerStyle(
+    "SaGe (released), shuffled words": TokenizerStyle(
         "#085843", "#9DBDB4", "++++++", (0, (2, 1, 1, 1)), ">"
     ),
     "UnigramLM": TokenizerStyle("#2588BA", "#ABD4E8", "|||||", (0, (7, 1)), "X"),
@@ -100,6 +104,12 @@ _KNOWN = {
     "bigram code, shuffled words": TokenizerStyle(
         "#0B0060", "#B5B0DC", "++", (0, (1, 1, 4, 1)), ">"
     ),
+}
+# The loss of the authors' program alone, in the place of the program: a run compares one of them.
+_KNOWN |= {
+    label.replace("(released)", "(released loss)"): look
+    for label, look in _KNOWN.items()
+    if "(released)" in label
 }
 # Of the others, by their order.
 _FURTHER = (

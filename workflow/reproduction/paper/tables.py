@@ -21,12 +21,11 @@ def table_frequencies(
     *,
     languages: Mapping[str, str],
     top: int,
-    notes: Sequence[str] = (),
 ) -> Table:
     """Return the pieces whose frequency differs most between BPE and each SaGe tokenizer.
 
     panels: {language title: {tokenizer label: count by piece}}, BPE first. paper: the paper's
-    values. languages: code -> title. notes: sentences that end the note.
+    values. languages: code -> title.
     Source: paper, Section 4, "Token Frequency".
     """
     paper_pieces = of_language(paper["frequency_pieces"], languages)
@@ -49,7 +48,7 @@ def table_frequencies(
         [list(_frequency_rows(*names, rows)) for names, rows in by_tokenizer],
         data,
         opening=2,
-        note=[note, *notes],
+        note=[note],
     )
 
 

@@ -58,7 +58,6 @@ def table_examples(
     words: Mapping[str, Any],
     languages: Mapping[str, str],
     sources: Sequence[Mapping[str, Any]] = (),
-    notes: Sequence[str] = (),
 ) -> Table:
     """Return sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
 
@@ -85,7 +84,6 @@ def table_examples(
             EXAMPLES_NOTE,
             PAPER_NOTE if printed else "",
             sources_note(sources),
-            *notes,
         ],
     )
 
@@ -159,7 +157,6 @@ def table_retokenization(
     words: Mapping[str, Any],
     languages: Mapping[str, str],
     sources: Sequence[Mapping[str, Any]] = (),
-    notes: Sequence[str] = (),
 ) -> Table:
     """Return an ablation that changes a token within a target's window from outside the window.
 
@@ -187,7 +184,7 @@ def table_retokenization(
         blocks,
         [dict(zip(names, row, strict=True)) for block in blocks for row in block],
         opening=4,
-        note=[ABLATIONS_NOTE, sources_note(sources), *notes],
+        note=[ABLATIONS_NOTE, sources_note(sources)],
     )
 
 

@@ -52,12 +52,11 @@ def table_tokenizers(
     texts: Texts,
     *,
     morphology: Mapping[str, Mapping[str, Summary]],
-    notes: Sequence[str] = (),
 ) -> Table:
     """Return compression, fertility, efficiency and use of every tokenizer on every text.
 
     morphology: language -> {label: agreement of `analysis.morphology`}, for languages with a list
-    of segmented words. notes: sentences that end the note.
+    of segmented words.
     """
     data = _measures(texts, morphology)
     columns = [column for column in _SHOWN if column[2] in data.columns]
@@ -67,7 +66,7 @@ def table_tokenizers(
         list(_shown_blocks(data, columns)),
         data,
         opening=2,
-        note=[_note(texts), _morpheme_note(languages, morphology), *notes],
+        note=[_note(texts), _morpheme_note(languages, morphology)],
     )
 
 

@@ -17,13 +17,14 @@ from scipy import stats
 
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import SIGNS, show_measured
-from reproduction.paper.control_pieces import SAGE
+from reproduction.paper.control_pieces import LABELS_OF_REFERENCE
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.statements import NOT_MEASURABLE
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import origin_of
 
 _CASES = 0.95
+_VERSIONS = {name: LABELS_OF_REFERENCE[name] for name in ("sage", "sage_released")}
 _KEY = ["id", "language", "tokenizer"]
 
 
@@ -40,7 +41,7 @@ def two_runs_markdown(
     """
     first, second, seeds = (_measured(path, values) for path in (*runs.values(), reference))
     pairs = compare(first, second, seeds)
-    versions = [(SAGE[name], rows) for name, rows in pairs.groupby("tokenizer")]
+    versions = [(_VERSIONS[name], rows) for name, rows in pairs.groupby("tokenizer")]
     verdicts = [
         f"- {version}: {rows['same'].sum()} of {len(rows)} statements have the same verdict in "
         "both runs."
@@ -55,7 +56,7 @@ def two_runs_markdown(
     changed = pairs[~pairs["same"]]
     cells = changed.assign(
         id="`" + changed["id"] + "`",
-        tokenizer=changed["tokenizer"].map(SAGE),
+        tokenizer=changed["tokenizer"].map(_VERSIONS),
         move=changed["move"].map("{:.1f}".format).where(changed["move"].notna(), NOTHING),
     )
     columns = [*_KEY, "shown_1", "shown_2", "move"]
@@ -75,7 +76,7 @@ def _measured(claims: Path | str, values: Path | str) -> pd.DataFrame:
             "shown": f"{show_measured(record)} {SIGNS[record['verdict']]}",
             "seeds": [] if isinstance(record["value"], str) else record["seeds"],
         }
-        for record in read_records(claims, values, SAGE)
+        for record in read_records(claims, values, _VERSIONS)
         if origin_of(record) == "real"
         and record["verdict"] != NOT_MEASURABLE
         and not record["timing"]
