@@ -14,7 +14,12 @@ from sklearn.metrics import accuracy_score
 from reproduction.paper.claims_frame import read_records
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
-NAMES = {"bpe": "BPE", "sage": "SaGe (printed)", "sage_released": "SaGe (released loss)", "random": "pruned at random"}
+NAMES = {
+    "bpe": "BPE",
+    "sage": "SaGe (printed)",
+    "sage_released": "SaGe (released loss)",
+    "random": "pruned at random",
+}
 PROBED = ("sage", "random")
 SCORES = {
     "sst2": accuracy_score,
