@@ -24,7 +24,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def byte_level(*, ignore_merges: bool = False) -> Tokenizer:
-    """As GPT-2 and, with ignore_merges, Llama 3."""
+    """As GPT-2 and, with ignore_merges, Llama 3, Qwen and Mistral's tekken."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -33,10 +33,13 @@ def byte_level(*, ignore_merges: bool = False) -> Tokenizer:
     tokenizer.add_special_tokens(["<|endoftext|>", AddedToken("<|pad|>")])
     spec = json.loads(tokenizer.to_str())
     spec["model"]["ignore_merges"] = ignore_merges
-    if ignore_merges:  # pieces that no merge makes, as tiktoken's vocabularies have them
+    if ignore_merges:  # as made of a file of tiktoken: every split is a merge, but some have none
+        vocab = spec["model"]["vocab"]
+        splits = ((piece[:at], piece[at:]) for piece in vocab for at in range(1, len(piece)))
+        spec["model"]["merges"] = [s for s in splits if {*s} <= vocab.keys()]
         for word in ("Ġgovernment", "Ġhundreds"):
             spec["model"]["merges"] = [m for m in spec["model"]["merges"] if "".join(m) != word]
-            spec["model"]["vocab"].setdefault(word, len(spec["model"]["vocab"]))
+            vocab.setdefault(word, len(vocab))
         for number, token in enumerate(spec["added_tokens"]):
             token["id"] = len(spec["model"]["vocab"]) + number
     return Tokenizer.from_str(json.dumps(spec))
