@@ -6,7 +6,6 @@ Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usag
 from __future__ import annotations
 
 import argparse
-import difflib
 import inspect
 import json
 import logging
@@ -103,17 +102,11 @@ _COLUMN = "column that holds the text, if FILE is a table"
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, and which knows near misses of options."""
+    """A parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         """Print one line and exit with 2."""
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
-
-    def refuse(self, unknown: Sequence[str]) -> NoReturn:
-        """Exit with 2 for arguments that there are not."""
-        name = next((one for one in unknown if one.startswith("-")), unknown[0]).partition("=")[0]
-        close = difflib.get_close_matches(name, self._option_string_actions, n=1)
-        self.error(f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else ""))
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
@@ -123,7 +116,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         is_default = arguments.files is arguments.parser.get_default("files")
         arguments.files = unknown if unknown and is_default else [*arguments.files, *unknown]
     elif unknown:
-        arguments.parser.refuse(unknown)
+        arguments.parser.error(f"unknown: {' '.join(unknown)}")
     if getattr(arguments, "sizes", None) and all(name.isdigit() for name in arguments.files):
         arguments.parser.error("--sizes: give the sizes with commas between, as in 8000,12000")
     return arguments

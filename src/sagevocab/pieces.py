@@ -28,7 +28,6 @@ NO_MODEL = (
     "is not a sentencepiece model, or was cut; copy it again or train it again, or, if it is a "
     "list of pieces, let its name end in .txt"
 )
-HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _SHOWN = 60  # characters of a piece in a message
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")

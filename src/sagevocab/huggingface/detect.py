@@ -11,9 +11,8 @@ from typing import Any
 
 from sagevocab.errors import UserError
 from sagevocab.files import path_text
-from sagevocab.pieces import HUB_NAME
 
-_FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
+ADVICE = "check the path; a tokenizer of the hub is downloaded first (hf download NAME)"
 _TO_GIVE = "give a Hugging Face folder, a sentencepiece .model or a list of pieces"
 
 
@@ -25,7 +24,7 @@ def kind_of(path: Path) -> str:
 
 
 def require_tokenizer(path: Path, key: str = "tokenizer", to_give: str = _TO_GIVE) -> None:
-    """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
+    """Refuse a path where there is nothing.
 
     Args:
         path: of the tokenizer.
@@ -36,18 +35,7 @@ def require_tokenizer(path: Path, key: str = "tokenizer", to_give: str = _TO_GIV
         UserError: there is neither file nor folder.
     """
     if not path.exists():
-        raise UserError(f"{key}: {path} does not exist; {to_give}; {missing_advice(path)}")
-
-
-def missing_advice(path: str | Path) -> str:
-    """Say what to do about a tokenizer that is not there."""
-    name = str(path)
-    if not HUB_NAME.fullmatch(name) or Path(name).suffix in _FILE_ENDINGS:
-        return "check the path"
-    return (
-        "check the path; a tokenizer of the hub is downloaded first: hf download "
-        f"{name} --local-dir {name.rpartition('/')[2]}"
-    )
+        raise UserError(f"{key}: {path} does not exist; {to_give}; {ADVICE}")
 
 
 def tokenizer_json(path: Path) -> Path:

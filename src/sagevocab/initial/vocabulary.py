@@ -11,7 +11,7 @@ from typing import Any
 
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
-from sagevocab.huggingface.detect import kind_of, missing_advice, name_of
+from sagevocab.huggingface.detect import ADVICE, kind_of, name_of
 from sagevocab.huggingface.markers import piece_of_letters
 from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
 from sagevocab.huggingface.sentencepiece import (
@@ -104,7 +104,7 @@ def read_initial(
     if not path.exists():
         raise UserError(
             f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
-            f"of pieces or a sentencepiece .model; {missing_advice(path)}"
+            f"of pieces or a sentencepiece .model; {ADVICE}"
         )
     if kind_of(path) == "hub":
         raise _finished(path)
