@@ -16,19 +16,28 @@ from statistics import mean
 
 import pandas as pd
 
-from reproduction.paper.claims_frame import CONTROL, read_claims_frame
+from reproduction.paper.claims_frame import CONTROL, read_claims_frame, read_records
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
 from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.table import markdown_table
+from reproduction.paper.tally import tally
 from reproduction.paper.two_runs import two_runs_markdown
+from sagevocab.pieces import WORD_START, read_pieces
+from sagevocab.segmentation.segmenter import GreedySegmenter
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"
 RERUNS = REFERENCE / "reruns"
 CLAIMS = REFERENCE / "intrinsic/frames/claims.parquet"
-PAGES = ("README.md", "docs/results.md", "results/reference/reruns/README.md")
+VALUES = ROOT / "workflow/resources/paper_values.yaml"
+PAGES = (
+    "README.md",
+    "docs/results.md",
+    "results/reference/controls/README.md",
+    "results/reference/reruns/README.md",
+)
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
 VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
@@ -41,58 +50,100 @@ SIZES = {
 README_ROWS = (  # statement, name, what the paper says, decimal places of SaGe's values
     ("token_ratio", "tokens, relative to BPE", "1.125", 3),
     ("sage_only_word_initial", "pieces that only SaGe has: share that starts a word", "0.83", 2),
-    ("bpe_only_word_initial", "pieces that only BPE has: share that starts a word", "0.22", 2),
     ("bpe_only_short", "pieces that only BPE has: share of 2 or 3 characters", "0.56", 2),
     ("suffixes_broken_down", "boundaries at morphemes, F1 minus BPE's", "higher", 3),
     ("ratio_lower", "neighbours / frequency, change from BPE", "lower", 3),
 )
-CONTROL_ROWS = (  # rows of table_controls on the page of results, and their texts
-    ("tokens, SaGe over BPE", "English"),
-    ("discarded pieces that BPE keeps", "English"),
-    ("SaGe-only pieces that start a word", "English"),
-    ("BPE-only pieces that start a word", "English"),
-    ("BPE-only pieces of 2 or 3 characters", "English"),
-    ("SaGe-only pieces of 5 or more characters", "English"),
-    ("single-character tokens, log ratio", "English"),
-    ("boundaries between morphemes, F1, SaGe minus BPE", "English"),
-    ("boundaries between morphemes, F1, SaGe minus BPE", "Turkish"),
-    ("words of one subword, SaGe minus BPE", "English"),
-    ("words of 5 or more subwords, SaGe minus BPE", "English"),
-    ("ranks with fewer neighbours, window 5", "English"),
-    ("ranks with fewer neighbours, window 5", "Turkish"),
-    ("neighbours / frequency, change from BPE", "English"),
-    ("neighbours / frequency, change from BPE", "Turkish"),
-)
-CONTROL_COLUMNS = {  # column of table_controls -> column of the page
-    "text": "text",
-    "paper": "paper",
+README_CONTROLS = {
     "random": "random",
-    "least frequent": "least frequent",
+    "frequency": "least frequent",
     "counts": "counts",
-    "SaGe (released loss) without vectors": "without vectors",
-    "SaGe (released loss), shuffled words": "shuffled words",
-    "SaGe (printed)": "SaGe (printed)",
-    "SaGe (released loss)": "SaGe (released loss)",
+    "sage_released_zero": "without vectors",
+    "sage_released_shuffled": "shuffled words",
 }
+MOST = 0.5
+# The sentence of the README, of the paper's Table 1.
+SENTENCE = "This gene is a pseudogene in humans and most other primates."
+PRESETS = {  # preset -> its name in the runs, what it is, what it is for
+    "printed": ("sage", "the algorithm as the paper prints it (default)", "study the algorithm"),
+    "released_loss": (
+        "sage_released",
+        "the loss of the authors' program, which is `released`",
+        "get what the paper describes",
+    ),
+    "counts": (
+        "counts",
+        "a ratio of counts, no Word2Vec: our control",
+        "get nearly that in seconds",
+    ),
+}
+FREQUENT = 1000
+
+
+def segmentations() -> list[str]:
+    """Return a sentence under BPE and three prunings of the reference run."""
+    pieces = read_pieces(REFERENCE / "intrinsic/frames/vocab/en/bpe/pieces.txt")
+    orders = read_orders(REFERENCE / "controls/16000/en.parquet")
+    names = {"SaGe (printed)": "sage", VERSIONS[0]: "sage_released_loss", "counts": "counts"}
+    vocabularies = {"BPE": pieces}
+    vocabularies |= {label: [*orders.index[orders[name] < 0]] for label, name in names.items()}
+    words = [f"{WORD_START}{word}" for word in re.findall(r"[\w]+|[.]", SENTENCE)]
+    words[-1] = words[-1].lstrip(WORD_START)
+    lines = [
+        f"{label:{max(map(len, vocabularies))}}  {' '.join(_cut(vocabulary, words))}"
+        for label, vocabulary in vocabularies.items()
+    ]
+    return ["```text", *lines, "```"]
+
+
+def _cut(pieces: list[str], words: list[str]) -> list[str]:
+    numbers, _ = GreedySegmenter(pieces).segment_words(words)
+    return [pieces[number] for number in numbers]
+
+
+def presets() -> list[str]:
+    """Return what each preset is, and what it makes of English."""
+    records = read_records(CLAIMS, VALUES, {"sage", "sage_released"})
+    measured, met = tally(records)
+    frame = read_claims_frame(CLAIMS)
+    ratios = frame[(frame["statement"] == "token_ratio") & (frame["language"] == "en")]
+    ratios = ratios.assign(name=ratios["control"].fillna(ratios["tokenizer"]))
+    tokens = ratios.groupby("name")["value"].mean()
+    orders = read_orders(REFERENCE / "controls/16000/en.parquet")
+    rows = []
+    for preset, (name, what, use) in PRESETS.items():
+        column = name.replace("released", "released_loss")
+        dropped = sum(orders[column].get(piece, -1) >= 0 for piece in frequent_starts())
+        cells = [f"{tokens[name]:.3f}", f"{met[name]:.0f}", str(dropped), use]
+        rows.append([f"`{preset}`", what, *cells])
+    head = ["preset", "what it is", "tokens, BPE = 1", f"of {measured} statements"]
+    return markdown_table(
+        [*head, f"of {FREQUENT:,} frequent word starts, pruned", "take it to"], rows
+    )
+
+
+def frequent_starts() -> list[str]:
+    """Return the most frequent starts of words, of three letters or more, in BPE's English."""
+    folder = REFERENCE / "intrinsic/frames/analysis/en/train/bpe"
+    counts = pd.read_parquet(folder / "frequencies.parquet")
+    words = counts[counts["piece"].str.fullmatch(f"{WORD_START}[A-Za-z]{{3,}}")]
+    return words.sort_values("count", ascending=False)["piece"].tolist()[:FREQUENT]
 
 
 def readme() -> list[str]:
-    """Return the README's statements beside their controls."""
-    frame = read_claims_frame(REFERENCE / "intrinsic/frames/claims.parquet")
+    """Return the README's statements beside their controls, which meet one by more than half."""
+    frame = read_claims_frame(CLAIMS)
     frame = frame[frame["language"] == "en"]
     rows = []
     for statement, name, paper, places in README_ROWS:
         found = frame[frame["statement"] == statement]
-        controls = found[found["role"] == CONTROL].groupby("control")["value"]
-        means, random = controls.mean(), controls.get_group("random")
-        spread = [number(value, ".2f") for value in (random.mean(), random.min(), random.max())]
-        columns = ("frequency", "counts", "sage_released_zero", "sage_released_shuffled")
+        controls = found[found["role"] == CONTROL].groupby("control")
+        means, met = controls["value"].mean(), controls["meets"].mean() > MOST
+        shown = [f"{number(means[one], '.2f')}{' ✓' * bool(met[one])}" for one in README_CONTROLS]
         judged = found[found["verdict"].notna()].set_index("tokenizer")
-        versions = [_with_verdict(judged.loc[one], places) for one in ("sage", "sage_released")]
-        shown = [number(means[column], ".2f") for column in columns]
-        rows.append([name, paper, "{} ({} to {})".format(*spread), *shown, *versions])
-    head = ["English", "paper", "random", "least frequent", "counts", "without vectors"]
-    return markdown_table([*head, "shuffled words", *VERSIONS[::-1]], rows)
+        shown += [_with_verdict(judged.loc[one], places) for one in ("sage", "sage_released")]
+        rows.append([name, paper, *shown])
+    return markdown_table(["English", "paper", *README_CONTROLS.values(), *VERSIONS[::-1]], rows)
 
 
 def _with_verdict(row: pd.Series, places: int) -> str:
@@ -102,31 +153,6 @@ def _with_verdict(row: pd.Series, places: int) -> str:
 def _cells(page: str) -> list[list[str]]:
     """Return the cells of each line of a page that is a table, and of the lines below it."""
     return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in page.splitlines()]
-
-
-def controls() -> list[str]:
-    """Return some rows of table_controls."""
-    text = (REFERENCE / "intrinsic/tables/table_controls.md").read_text(encoding="utf-8")
-    head, _, *lines = _cells(text)
-    shown = [head.index(column) + 1 for column in CONTROL_COLUMNS]
-    cells = {(line[0], line[1]): line for line in lines if len(line) > max(shown)}
-    rows = [[name, *(cells[name, title][at] for at in shown)] for name, title in CONTROL_ROWS]
-    return markdown_table(["", *CONTROL_COLUMNS.values()], rows)
-
-
-def overlap() -> list[str]:
-    """Return the share of SaGe's prunings that each control prunes, at 16,000 pieces."""
-    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
-    means = table.set_index(["reading", "language", "control"])["mean"]
-    rows = []
-    for version, language in product(VERSIONS, ("English", "Turkish")):
-        names = ["its own seeds", "pruned at random", "least frequent pruned", "extra tokens"]
-        names += ["counts", f"{version} without vectors", f"{version}, shuffled words"]
-        shares = [number(means[version, language, name], ".3f") for name in names]
-        rows.append([version, language, *shares])
-    head = ["pruned in common with", "text", "own seeds", "random", "least frequent"]
-    head += ["extra tokens", "counts", "without vectors", "shuffled words"]
-    return markdown_table(head, rows)
 
 
 def shares() -> list[str]:
@@ -281,13 +307,13 @@ def trainers() -> list[str]:
 
 
 def _two_runs(runs: dict[str, Path]) -> list[str]:
-    return two_runs_markdown(runs, CLAIMS, ROOT / "workflow/resources/paper_values.yaml")
+    return two_runs_markdown(runs, CLAIMS, VALUES)
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
     table.__name__: table
     for table in (
-        *(readme, controls, overlap, shares, overlap_sizes, pieces, digits, causal, vectors),
+        *(segmentations, presets, readme, shares, overlap_sizes, pieces, digits, causal, vectors),
         *(halves, trainers),
     )
 }
