@@ -47,7 +47,6 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"licence": "drop"}, r"a\.licence: missing"),
         ({"url": "x"}, r"a\.url: unknown; did you mean urls"),
         ({"urls": "https://x.org"}, r"a\.urls: "),
-        ({"bytes": "5"}, r"a\.bytes: '5'"),
         ({"sha256": "abc"}, r"a\.sha256: .*pattern"),
         ({"urls": "drop"}, "a: needs exactly one of urls, hub, package"),
         ({"package": "p:f"}, "a: needs exactly one of urls, hub, package"),
@@ -83,7 +82,7 @@ def catalogue(tmp_path):
             "hub": HUB,
             "splits": {"train": {"hub": {"files": "t"}}, "validation": {"share": [0.9, 1.0]}},
         },
-        "sample": {**SET, "package": "gensim:x", "format": "text", "bytes": 5},
+        "sample": {**SET, "package": "gensim:x", "format": "text", "sha256": "5" * 64},
     }
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(entries))
@@ -117,9 +116,9 @@ def test_a_data_set_of_another_form_than_the_catalogues_is_refused(catalogue, so
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
-    assert resolve_source({"package": "gensim:x"}, catalogue, key="k").bytes == 5
+    assert resolve_source({"package": "gensim:x"}, catalogue, key="k").sha256 == "5" * 64
     other = resolve_source({"package": "gensim:y", "format": "text"}, catalogue, key="k")
-    assert (other.package, other.format, other.bytes) == ("gensim:y", "text", None)
+    assert (other.package, other.format, other.sha256) == ("gensim:y", "text", None)
 
 
 def test_splits_lie_over_their_entry(catalogue) -> None:

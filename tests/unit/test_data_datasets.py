@@ -43,7 +43,7 @@ def test_half_a_surrogate_pair_is_named_with_its_row(tmp_path) -> None:
     path.write_text(JSONL.replace("ç", "a\\ud83d\\ude00") + JSONL.replace("ç", "a\\ud83d"))
     for read in (
         lambda: read_rows(path, "jsonl"),
-        lambda: [*read_column(path, "jsonl", "question")],
+        lambda: [*read_column(path, form_of("jsonl", column="question"))],
     ):
         with pytest.raises(UserError, match=r"rows\.jsonl:4: "):
             read()

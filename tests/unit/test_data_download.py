@@ -30,6 +30,7 @@ from reproduction.resuming import turn
 from sagevocab.errors import UserError
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
+BROKEN = "-----BEGIN CERTIFICATE-----\nxx\n-----END CERTIFICATE-----\n"
 PACKED, CHANGED = bz2.compress(CONTENT[:200_000]), bz2.compress(OTHER[:99_999])
 
 
@@ -408,12 +409,16 @@ def test_headers_that_are_malformed_bring_no_signed_address_into_the_log(
     assert "Failed to parse" not in caplog.text
 
 
-def test_certificates_that_cannot_be_used_are_named(tmp_path, monkeypatch) -> None:
-    for bundle in (tmp_path / "none.pem", tmp_path / "empty.pem"):
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
-        with pytest.raises(UserError, match=rf"REQUESTS_CA_BUNDLE={bundle}: cannot be read"):
-            get(["https://127.0.0.1:9/a"], tmp_path)
-        (tmp_path / "empty.pem").touch()
+@pytest.mark.parametrize(
+    "text", [None, "", "text", BROKEN], ids=["none", "empty", "text", "broken"]
+)
+def test_certificates_that_cannot_be_used_are_said(server, tmp_path, monkeypatch, text) -> None:
+    bundle = tmp_path / "bundle.pem"
+    if text is not None:
+        bundle.write_text(text)
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
+    with pytest.raises(UserError, match=r"\(REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE has no cert"):
+        get([server.url.replace("http:", "https:")], tmp_path)
 
 
 def test_an_authorization_goes_to_no_other_server_and_is_in_no_message(server, tmp_path) -> None:

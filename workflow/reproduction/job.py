@@ -154,8 +154,9 @@ def _line_for(error: Exception, rule: str) -> str | None:
         return f"a process was killed, most often because memory ran out; {more_memory}"
     if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
         place = error.filename or "a file of its results"
-        advice = "make room, or run in a folder that can be written (snakemake --directory)"
-        return f"{place}: cannot be written ({error.strerror}); {advice}"
+        room = "" if error.errno == errno.EROFS else "make room, or "
+        advice = "run in a folder that can be written (snakemake --directory)"
+        return f"{place}: cannot be written ({error.strerror}); {room}{advice}"
     return None
 
 

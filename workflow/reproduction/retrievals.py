@@ -42,11 +42,7 @@ def sources_table(run: Run) -> list[str]:
     rows = [("source", "what", "size", "licence", "")]
     for source, file in retrievals(run):
         state = "there" if Path(file).exists() else "to be fetched"
-        size = source.size or _megabytes(getattr(source, "bytes", None))
-        rows.append((source.key, source.shown_title, size, source.licence or "", state))
+        licence, size = source.licence or "", source.size or ""
+        rows.append((source.key, source.shown_title, size, licence, state))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-
-def _megabytes(size: int | None) -> str:
-    return "" if size is None else f"{size / 1e6:.1f} MB"

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import functools
 import hashlib
 import http.client
 import logging
@@ -18,7 +17,6 @@ import os
 import re
 import shutil
 import signal
-import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -55,8 +53,7 @@ _HEADERS = {
     "Accept-Encoding": "identity",  # sizes and ranges count the bytes as they are stored
 }
 
-# The first byte to read and the one after the last; None: to the end of the file.
-Span = tuple[int, int | None]
+Span = tuple[int, int]  # the first byte to read and the one after the last
 sleep = time.sleep  # tests have another
 
 
@@ -141,7 +138,7 @@ def download(
             read or written.
     """
     wanted = expected or Expected()
-    if span and span[1] is not None:
+    if span:
         wanted = Expected(span[1] - span[0])
     refusals: dict[str, RefusedError] = {}
     for url in _in_order(urls, cache_dir, span):
@@ -217,7 +214,7 @@ def cache_name(url: str, span: Span | None = None) -> str:
     """Return the name of a URL's file in the cache: mirrors with equal base names don't collide."""
     key = hashlib.sha256(url.encode()).hexdigest()[:16]
     base = Path(unquote(urlsplit(url).path)).name or "download"
-    place = f".{span[0]}-{span[1] or 'end'}" if span else ""
+    place = f".{span[0]}-{span[1]}" if span else ""
     return f"{key}-{base[-120:]}{place}"
 
 
@@ -467,13 +464,13 @@ class _Request:
         """
         first, end = self.span or (0, None)
         begin = first + _size(part)
-        asked = {"Range": f"bytes={begin}-{'' if end is None else end - 1}"}
+        asked = {"Range": f"bytes={begin}-{end - 1 if end else ''}"}
         with _Pace() as pace, self._answer(asked if begin or self.span else {}) as response:
             if response.status_code == 416 and part.exists():
                 return  # nothing is left to come; the checksum decides
             self._check_encoding(response)
             total = self._total(response, part, begin)
-            wanted = end - first if end is not None else total and total - first
+            wanted = end - first if end else total
             blocks = iter(lambda: response.raw.read1(_BLOCK, decode_content=False), b"")
             reported = _reported(blocks, part.name.removesuffix(".part")[17:], wanted)
             with part.open("ab" if response.status_code == 206 else "wb") as file:
@@ -494,14 +491,11 @@ class _Request:
         options = {"stream": True, "timeout": (CONNECT_SECONDS, None)}
         if "Authorization" in self.headers:
             options["auth"] = _as_given
-        for variable in _CERTIFICATES:
-            _check_certificates(variable, os.environ.get(variable))
-        try:
-            with _session.get(self.url, headers=headers, **options) as response:
-                self._check_status(response)
-                yield response
-        except (requests.RequestException, urllib3.exceptions.HTTPError, *_ODD) as error:
-            raise _network_error(error) from error
+        with _network_errors(OSError):  # of certificates; later ones are of this machine's disk
+            response = _session.get(self.url, headers=headers, **options)
+        with _network_errors(), response:
+            self._check_status(response)
+            yield response
 
     def _check_status(self, response: requests.Response) -> None:
         """Raise the error of this module that an answer's status stands for, if it is one."""
@@ -603,25 +597,6 @@ def _reported(blocks: Iterable[bytes], name: str, total: int | None) -> Iterator
         before, reported = came, time.monotonic()
 
 
-_CERTIFICATES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # that requests looks at
-
-
-@functools.cache
-def _check_certificates(variable: str, bundle: str | None) -> None:
-    """Refuse a file or folder of certificates that cannot be used, which would be no connection."""
-    if not bundle:
-        return
-    try:
-        is_folder = Path(bundle).is_dir()
-        ssl.create_default_context(**{"capath" if is_folder else "cafile": bundle})
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise UserError(
-            f"{variable}={bundle}: cannot be read as certificates ({reason}); name the file of "
-            "your network's, or unset it"
-        ) from error
-
-
 def _retry_after(response: requests.Response) -> float:
     """Return the seconds to wait that a server asks for, as a number or as a date."""
     try:
@@ -636,6 +611,8 @@ _ODD = (ValueError, OverflowError)  # of addresses and headers, such as that of 
 _LASTING = {
     "appears to only use HTTP": "the proxy is not encrypted; write HTTPS_PROXY=http://HOST:PORT",
     "TooManyRedirects": "redirects without end",
+    "invalid path|NO_CERTIFICATE|PEM lib": "REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE has no "
+    "certificates; name the file of your network's, or unset it",
     "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified; see REQUESTS_CA_BUNDLE",
     "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",
     "InvalidProxyURL": "HTTPS_PROXY is no address; write http://HOST:PORT",
@@ -661,6 +638,15 @@ def _refused_by_proxy(status: int) -> str:
         407: "; HTTPS_PROXY needs name and password, http://NAME:PASSWORD@HOST",
     }
     return f"the proxy answers HTTP {status}{ways_out.get(status, '')}"
+
+
+@contextmanager
+def _network_errors(*more: type[Exception]) -> Iterator[None]:
+    """Turn failures of the network, and others, into the errors of this module."""
+    try:
+        yield
+    except (requests.RequestException, urllib3.exceptions.HTTPError, *_ODD, *more) as error:
+        raise _network_error(error) from error
 
 
 def _network_error(error: Exception) -> RefusedError:

@@ -111,18 +111,15 @@ class Local(Source):
     kind: Literal["path"] = "path"
 
 
-class _Verified(Source):
-    """A file of which the catalogue may know size and checksum."""
-
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
-    bytes: int | None = None
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
-class Packaged(_Verified):
+class Packaged(Source):
     """A file that an installed package ships, or several text files, which are joined."""
 
     kind: Literal["package"] = "package"
     package: str | list[str]
+    sha256: Sha256 | None = optional("64 hex digits")
 
     @property
     def _files(self) -> list[str]:
@@ -141,13 +138,11 @@ class Packaged(_Verified):
         with atomic_path(output) as temporary:
             temporary.write_bytes(b"".join(contents))
             seen = _seen(temporary, origin=self.origin)
-            for field in ("bytes", "sha256"):
-                if getattr(self, field) not in (None, seen[field]):
-                    raise UserError(
-                        f"{self.origin}: has {field} {seen[field]} instead of "
-                        f"{getattr(self, field)}; install the package in the version of "
-                        f"requirements.lock, or {self.advice}"
-                    )
+            if self.sha256 not in (None, seen["sha256"]):
+                raise UserError(
+                    f"{self.origin}: has sha256 {seen['sha256']} instead of {self.sha256}; install "
+                    f"the package in the version of requirements.lock, or {self.advice}"
+                )
         return seen
 
 
@@ -161,12 +156,13 @@ def _content(file: Path) -> bytes:
         ) from error
 
 
-class Download(_Verified):
+class Download(Source):
     """A file behind addresses; of any dump of Wikipedia, with language and date in them."""
 
     kind: Literal["download"] = "download"
     format: Literal[*FORMATS]
     urls: Annotated[list[str], Field(min_length=1)]
+    sha256: Sha256 | None = optional("64 hex digits")
     index: list[str] | None = None
     sums: list[str] | None = None
     marks: list[str] = []  # keys of the configuration whose values are in the addresses
@@ -196,7 +192,7 @@ class Download(_Verified):
             return _seen(output, origin=origin, **drawn)
         checksums = {"sha256": self.sha256} if self.sha256 else self._checksum_of(self.urls)
         end = b"</mediawiki>" if self.format == "mediawiki" else b""
-        expected = Expected(self.bytes, checksums, end)
+        expected = Expected(None, checksums, end)
         fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
         publish(fetched.path, output)
         return {
@@ -518,8 +514,9 @@ def retrieve(
     from reproduction.data.download import UnavailableError, disk_errors
 
     try:
-        advice = "run in a folder that can be written (snakemake --directory)"
-        with disk_errors(Path(output), advice):
+        with disk_errors(
+            Path(output), "run in a folder that can be written (snakemake --directory)"
+        ):
             seen = source.fetch(Path(output), Path(cache_dir), seed, part)
             write_json(description, {**source.record, **seen})
     except UnavailableError as error:

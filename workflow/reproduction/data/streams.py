@@ -80,7 +80,7 @@ def draw_streams(
         for span in [(0, spans[0][0]), *sorted(chosen)]:
             file.write(dump.read(span))
         file.write(bz2.compress(_END))
-    parts = f"{len(chosen)} of {len(spans) + 1} streams"
+    parts = f"{len(chosen)} of {len(spans)} streams"
     log.info("%s: %s drawn, with %d distinct lines or more", urls[0], parts, sample.lines)
     return {"parts": parts, "index_sha256": index.sha256}
 
@@ -116,7 +116,8 @@ def _draw(
 ) -> list[Span]:
     """Return streams with enough lines, or all."""
     chosen: list[Span] = []
-    for span in _in_turn(spans, settings.seed):
+    for number in np.random.default_rng(settings.seed).permutation(len(spans)):
+        span = spans[number]
         chosen.append(span)
         articles = stream_articles(header, dump.read(span), str(dump.file(span)))
         if enough.add(parse_articles(list(articles), settings).sentences):
@@ -129,15 +130,10 @@ def _draw(
     return chosen
 
 
-def _in_turn(spans: list[Span], seed: int) -> Iterator[Span]:
-    """Yield streams in a seeded order, and then the last, whose end the index lacks."""
-    for number in np.random.default_rng(seed).permutation(len(spans)):
-        yield spans[number]
-    yield spans[-1][1], None
-
-
 def read_index(path: Path) -> list[Span]:
     """Return first byte and end of every stream of pages but the last, whose end it lacks.
+
+    Of a dump's 100,000 streams and more, that one is never drawn.
 
     Raises:
         RefusedError: the file is no index of a multistream dump.
@@ -189,12 +185,4 @@ class _Dump:
 
     def read(self, span: Span) -> bytes:
         """Return the bytes from the first of `span` to before its end."""
-        data = self.file(span).read_bytes()
-        return data if span[1] else _first_stream(data)
-
-
-def _first_stream(data: bytes) -> bytes:
-    """Return the first of several bz2 streams: behind the last pages, a dump is closed."""
-    decompressor = bz2.BZ2Decompressor()
-    decompressor.decompress(data)
-    return data[: len(data) - len(decompressor.unused_data)]
+        return self.file(span).read_bytes()
