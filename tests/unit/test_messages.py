@@ -129,7 +129,7 @@ tokenizer_settings.frequency.seeds: 3
 tokenizer_settings.frequency.seed: 9
 tokenizer_settings.frequency.method: swallowed
 tokenizer_settings.bpe.loss: mean_piece_lines
-tokenizer_settings.sage_released.label: SaGe
+tokenizer_settings.sage_released.label: SaGe (printed)
 language_settings.tr.name: English
 language_settings.tr.morphology.path: no.conllu
 domain_settings.legal.name: quora questions
