@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from pathlib import Path
-
-import pytest
-
-from playground_samples import turkish
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -61,11 +56,6 @@ def test_a_pass_is_given_by_million_tokens() -> None:
     assert filled.startswith("0.25 (0.25 to 0.5) s per million tokens (6 s, ")
 
 
-def test_the_exponent_is_that_of_a_power() -> None:
-    points = [(lines, 3 * lines**1.2) for lines in (10, 100, 1000)]
-    assert engine.exponent(points) == pytest.approx(1.2)
-
-
 def table_of(page: str) -> list[list[str]]:
     """The cells of the table of a printed page, without its head."""
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("|")]
@@ -85,31 +75,3 @@ def test_a_failed_row_leaves_the_others(capsys) -> None:
 
 
 # --- the program itself
-
-
-@pytest.fixture(scope="module")
-def text(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("text") / "lines.txt"
-    path.write_text("".join(f"{line}\n" for line in turkish(400, seed=1)))
-    return path
-
-
-def run_small(text: Path, folder: Path, monkeypatch, **options) -> int:
-    paths = [str(ROOT / "src"), str(ROOT / "workflow")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
-    chosen = {
-        "text": text, "lines": 300, "repeats": 1, "initial-size": 400, "vocab-size": 250,
-        "work": folder, "peers": folder, **options,
-    }  # fmt: skip
-    return engine.main([f"--{name}={value}" for name, value in chosen.items()])
-
-
-def test_the_table_of_a_small_text(text: Path, tmp_path: Path, monkeypatch, capsys) -> None:
-    assert run_small(text, tmp_path, monkeypatch, rows="pass,peers") == 0
-    page = capsys.readouterr().out
-    assert page.startswith("300 lines, ")
-    table = table_of(page)
-    assert len(table) == 2 + 1  # lines of each row
-    assert {len(cells) for cells in table} == {2}
-    assert not [cells for cells in table if "failed" in cells[1]]
-    assert [cells for cells in table if cells[1].startswith("not measured")] == table[-1:]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from readable import assert_nothing_is_cut, assert_readable
 from reproduction.artefacts.registry import RESOURCES, make, places
@@ -21,13 +22,32 @@ CALLS = {
     for folder in ("intrinsic", "lm")
     for name, call in read_calls(REFERENCE / folder / "frames", RESOURCES).items()
 }
-FIGURES = [key for key in CALLS if key[1].startswith("figure_")]
 PAGE = 9.7  # inches of text on a page of the ACL style
-WIDTHS = {"full": ["style.mplstyle"], "column": ["style.mplstyle", "column.mplstyle"]}
+COLUMN = [str(RESOURCES / name) for name in ("style.mplstyle", "column.mplstyle")]
+
+
+@pytest.fixture
+def saved(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """Keep the figures that are saved."""
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def savefig(figure: Figure, *given: Any, **options: Any) -> None:
+        figures.append(figure)
+        save(figure, *given, **options)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return figures
+
+
+def assert_fits_a_page(figure: Figure) -> None:
+    assert_readable(figure)
+    assert_nothing_is_cut(figure)
+    assert figure.get_figheight() <= PAGE
 
 
 @pytest.mark.parametrize(("folder", "name"), CALLS)
-def test_it_is_drawn_again(folder: str, name: str, tmp_path: Path) -> None:
+def test_it_is_drawn_again(folder: str, name: str, tmp_path: Path, saved: list) -> None:
     files = {form: tmp_path / Path(place).name for form, place in places(name).items()}
     make(**CALLS[folder, name], files={form: str(file) for form, file in files.items()})
     for form, place in places(name).items():
@@ -37,30 +57,21 @@ def test_it_is_drawn_again(folder: str, name: str, tmp_path: Path) -> None:
             pd.testing.assert_frame_equal(*numbers, rtol=1e-9)
         else:
             assert files[form].read_bytes() == committed.read_bytes(), place
+    for figure in saved[:1]:
+        assert_fits_a_page(figure)
 
 
-def drawn_at(width: str, key: tuple[str, str], folder: Path) -> dict:
-    """The call of a figure of the reference at one of the two widths of the configuration."""
+# figure_overlap is always a column wide, and the ten panels of figure_differences a page.
+OF_ONE_WIDTH = ("figure_overlap", "figure_differences")
+OF_BOTH_WIDTHS = [key for key in CALLS if re.match("figure", key[1]) and key[1] not in OF_ONE_WIDTH]
+
+
+@pytest.mark.parametrize("key", OF_BOTH_WIDTHS, ids=" ".join)
+def test_it_can_be_read_in_a_column(key: tuple[str, str], tmp_path: Path, kept: list) -> None:
     call = CALLS[key]
-    styles = [str(RESOURCES / name) for name in WIDTHS[width]]
-    files = {form: str(folder / f"figure.{form}") for form in ("pdf", "png")}
-    return {**call, "reads": {**call["reads"], "style": styles}, "files": files}
-
-
-# The ten panels of figure_differences are a page wide, whatever the configuration says.
-@pytest.mark.parametrize(
-    ("key", "width"),
-    [
-        pytest.param(key, width, id=f"{' '.join(key)} {width}")
-        for key, width in product(FIGURES, WIDTHS)
-        if (key[1], width) != ("figure_differences", "column")
-    ],
-)
-def test_all_of_a_figure_can_be_read(key, width: str, tmp_path: Path, kept: list) -> None:
-    make(**drawn_at(width, key, tmp_path))
-    assert_readable(kept[0])
-    assert_nothing_is_cut(kept[0])
-    assert kept[0].get_figheight() <= PAGE
+    files = {form: str(tmp_path / f"figure.{form}") for form in ("pdf", "png")}
+    make(**{**call, "reads": {**call["reads"], "style": COLUMN}}, files=files)
+    assert_fits_a_page(kept[0])
 
 
 @pytest.mark.parametrize("output", ["folder", "folder/calls.json"])

@@ -97,7 +97,10 @@ def tiny_config() -> dict:
                 "validation_every": 0.5,
             },
             "finetune": {"seeds": [1], "epochs": 1, "max_sequence_length": 32},
-            "causal": {"seeds": [1], "layers": 1, "hidden": 16, "heads": 2, "lines": 200},
+            "causal": {
+                **{"seeds": [1], "layers": 1, "hidden": 16, "heads": 2},
+                **{"lines": 100, "validation_every": 0.5},
+            },
         },
     }
 
