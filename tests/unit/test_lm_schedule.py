@@ -28,14 +28,6 @@ def test_hours_are_seconds_and_steps_take_their_place():
     assert (schedule.updates, schedule.seconds) == (3, None)
 
 
-@pytest.mark.parametrize("warmup", [0.0, 1.0])
-def test_extreme_warmups_divide_by_nothing(warmup):
-    schedule = BudgetSchedule(peak=1.0, warmup=warmup, updates=3)
-    rates = [schedule.rate(update, 0.0) for update in range(3)]
-    assert rates == sorted(rates, reverse=warmup == 0.0)
-    assert all(0 < rate < 1 for rate in rates)
-
-
 def test_crossing_a_multiple_is_seen_once():
     shares = [update / 10 for update in range(11)]
     pairs = list(zip(shares, shares[1:], strict=False))

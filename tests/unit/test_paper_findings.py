@@ -75,14 +75,6 @@ def test_every_claim_that_the_findings_look_up_is_there(evidence, monkeypatch):
 # --- what a run has, and what it lacks
 
 
-def test_a_sentence_without_its_claim_is_left_out(evidence):
-    kept = [record for record in evidence.records if record["id"] != "token_ratio"]
-    text = shown(replace(evidence, records=kept))
-    row = "| tokens, SaGe over BPE |"
-    assert row in shown(evidence) and row not in text
-    assert "\0" not in text
-
-
 def test_claims_that_are_not_measured_are_counted_and_have_no_number(evidence):
     nothing = dict.fromkeys(("value", "low", "high", "meets"))
     nothing |= {"verdict": "not measurable here", "controls": {}, "agreeing": {}}
@@ -101,16 +93,6 @@ def test_a_run_of_one_language_one_reading_and_no_tables_is_reported(evidence):
     assert "## What is reproduced" in text
     assert "Turkish" not in text and "which of them" not in text and "![" not in text
     assert "## What was done" in shown(Evidence([], {}, PAPER, run))
-
-
-def test_a_cell_is_of_one_row_and_a_column_is_there(evidence):
-    place = {"language": "English", "text": "Training corpus", "tokenizer": "BPE"}
-    assert evidence.cell("table_tokenizers", "lines", **place) == 750_000
-    assert not evidence.cell("table_tokenizers", "lines", text="nothing")
-    with pytest.raises(ValueError, match="table_tokenizers"):
-        evidence.cell("table_tokenizers", "lines", language="English")
-    with pytest.raises(KeyError):
-        evidence.rows("table_tokenizers", txt="News")
 
 
 def test_what_is_left_empty_goes():

@@ -13,8 +13,6 @@ import reproduction.artefacts.figures
 import reproduction.artefacts.tables  # noqa: F401  (each registers its functions)
 from reproduction.artefacts.registry import registered
 from reproduction.artefacts.shared import (
-    causal_files,
-    causal_tokenizers,
     compared_sage,
     curve_languages,
     further_controls,
@@ -94,20 +92,6 @@ def test_domains_and_tasks_follow_the_languages() -> None:
     assert english.corpora_of("en") == ["train", "quora", "legal"]
 
 
-@pytest.mark.parametrize(
-    ("tokenizers", "compared"),
-    [
-        (["sage", "bpe", "unigram"], ["bpe", "sage"]),
-        (["bpe", "unigram"], []),
-        (["sage", "sage_released"], []),
-    ],
-)
-def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> None:
-    run = run_of(tokenizers=tokenizers, lm={"enabled": False})
-    assert run.compared == compared
-    assert run.score_files(run.tasks) == run.model_files() == curve_languages(run) == []
-
-
 @pytest.fixture(scope="module")
 def only_bpes() -> Run:
     """The paper's settings without what is pruned from other pieces than BPE's."""
@@ -181,16 +165,6 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
 
 def test_memory_doubles_once() -> None:
     assert [memory(100)(None, attempt) for attempt in (1, 2, 3)] == [100, 200, 200]
-
-
-def test_causal_models_come_with_those_that_are_compared() -> None:
-    run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
-    files = causal_files(run)["English"]
-    assert len(files) == 5
-    folder = "results/paper/analysis/en/causal/sage"
-    assert files["SaGe (printed)"] == [f"{folder}/1.parquet", f"{folder}/2.parquet"]
-    assert causal_tokenizers(run) == [*run.models, "frequency", "random"]
-    assert causal_files(run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})) == {}
 
 
 # --- Names
