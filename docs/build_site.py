@@ -22,9 +22,19 @@ from reproduction.paper.report import build_playground
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
-PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
+PAGES = (
+    "*.md",
+    "config/*.md",
+    "profiles/*.md",
+    "docs/**/*.md",
+    "docs/*.ipynb",
+    "results/reference/**/*.md",
+)
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
+
+# Model cards and claims would stand before the pages in what a search finds.
+NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
 
 # The frame grows with the page in it, so that only one of them scrolls.
 PLAYGROUND = """\
@@ -90,6 +100,8 @@ def main(folder: Path) -> None:
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
+        if file.suffix == ".md" and file.is_relative_to(ROOT / "results"):
+            copy.write_text(NOT_SEARCHED + copy.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "API.md").write_text(api_page(), encoding="utf-8")
     playground(folder / "playground.html")
     (folder / "playground.md").write_text(PLAYGROUND, encoding="utf-8")

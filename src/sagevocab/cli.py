@@ -98,6 +98,13 @@ def _log_on_standard_error(arguments: argparse.Namespace) -> Iterator[None]:
 
 _DEFAULT = "(default: %(default)s)"
 _TOKENIZER = "folder, .model or list of pieces"
+_EXAMPLES = {
+    "train": "corpus.txt -o my-sage --vocab-size 16000",
+    "prune": "TOKENIZER corpus.txt -o smaller --vocab-size 20000",
+    "encode": "my-sage corpus.txt > pieces.txt",
+    "compare": "my-sage bpe.model --text heldout.txt",
+    "export": "bpe.model -o my-bpe",
+}
 _COLUMN = "column that holds the text, if FILE is a table"
 
 
@@ -136,7 +143,8 @@ def _parser() -> argparse.ArgumentParser:
         (run_compare, "compare", "measure tokenizers on a text", _add_compare),
         (run_export, "export", "convert a vocabulary", _add_export),
     ):
-        command = commands.add_parser(name, help=summary, description=run.__doc__)
+        example = f"example: sagevocab {name} {_EXAMPLES[name]}"
+        command = commands.add_parser(name, help=summary, description=run.__doc__, epilog=example)
         add_arguments(command)
         command.set_defaults(run=run, parser=command)
     return parser
@@ -317,8 +325,9 @@ def run_train(arguments: argparse.Namespace) -> None:
     for folder, vocabulary in written.items():
         pruned = len(vocabulary.ablations["piece"])
         print(
-            f"sagevocab: {folder}: {len(vocabulary.pieces)} pieces, {pruned} pruned; load it with "
-            f"AutoTokenizer.from_pretrained({str(folder)!r}), or: sagevocab encode {folder} FILE",
+            f"sagevocab: {folder}: {len(vocabulary.pieces)} pieces, {pruned} pruned\n"
+            f"  in Python: transformers.AutoTokenizer.from_pretrained({str(folder)!r})\n"
+            f"  on text: sagevocab encode {folder} FILE, sagevocab compare {folder} OTHER --text FILE",
             file=sys.stderr,
         )
 
