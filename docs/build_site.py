@@ -22,14 +22,8 @@ from reproduction.paper.report import build_playground
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
-PAGES = (
-    "*.md",
-    "config/*.md",
-    "profiles/*.md",
-    "docs/**/*.md",
-    "docs/*.ipynb",
-    "results/reference/**/*.md",
-)
+PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
+NOTEBOOK = ROOT / "docs/first_steps.ipynb"
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 
@@ -95,7 +89,7 @@ def main(folder: Path) -> None:
     """Write the pages, what they link to, API and playground into a folder, which is emptied."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
-    files = pages.union(*(linked(page) for page in pages))
+    files = pages.union([NOTEBOOK], *(linked(page) for page in pages))
     for file in sorted(files):
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)

@@ -327,7 +327,8 @@ def run_train(arguments: argparse.Namespace) -> None:
         print(
             f"sagevocab: {folder}: {len(vocabulary.pieces)} pieces, {pruned} pruned\n"
             f"  in Python: transformers.AutoTokenizer.from_pretrained({str(folder)!r})\n"
-            f"  on text: sagevocab encode {folder} FILE, sagevocab compare {folder} OTHER --text FILE",
+            f"  on text: sagevocab encode {folder} FILE; "
+            f"sagevocab compare {folder} OTHER --text FILE",
             file=sys.stderr,
         )
 

@@ -171,7 +171,7 @@ def test_a_terminal_gets_a_bar_with_the_time_to_go(
     os.close(screen)
     reply = shown.decode("utf-8")
     assert re.search(r"pruning: +\d+%\|.*10/50 \[00:\d\d<", reply)
-    assert "200 pieces, 50 pruned; load it with" in reply
+    assert "200 pieces, 50 pruned" in reply and "from_pretrained" in reply
 
 
 def test_every_setting_has_an_option_that_reaches_it(
