@@ -13,18 +13,25 @@ import re
 import shutil
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import yaml
 
 import sagevocab
 from reproduction.config import load_run
+from reproduction.paper.control_pieces import read_orders
 from reproduction.paper.report import build_playground
+from sagevocab.huggingface.load import convert
+from sagevocab.pieces import write_pieces
+from sagevocab.settings import WordSettings
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
 PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
 NOTEBOOK = ROOT / "docs/first_steps.ipynb"
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
+PRUNINGS = ROOT / "results/reference/controls/16000"
+COUNTS = "counts"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 
 # Model cards and claims would stand before the pages in what a search finds.
@@ -62,21 +69,36 @@ def api_page() -> str:
     return "\n\n".join(["# API", *(f"::: {place}" for place in places)]) + "\n"
 
 
-def playground(page: Path) -> None:
-    """Write the page that segments text with the reference results' tokenizers."""
+def counts_tokenizer(folder: Path, language: str) -> Path:
+    """Export what the control that counts keeps; return its tokenizer.json."""
+    orders = read_orders(PRUNINGS / f"{language}.parquet")
+    folder.mkdir(parents=True)
+    write_pieces(folder / "pieces.txt", [*orders.index[orders[COUNTS] < 0]])
+    convert(folder / "pieces.txt", folder / COUNTS, words=WordSettings())
+    return folder / COUNTS / "tokenizer.json"
+
+
+def playground(page: Path, folder: Path) -> None:
+    """Write the page that segments text with the reference results' tokenizers, and by counts.
+
+    folder: for tokenizers that the results do not have.
+    """
     settings = yaml.safe_load(REFERENCE.read_text(encoding="utf-8"))["tokenizer_settings"]
     config = load_run({"tokenizer_settings": settings}).config
     languages = [lang for lang in config.languages if (TOKENIZERS / lang).is_dir()]
+    tokenizers = {
+        lang: {
+            name: TOKENIZERS / lang / name / "tokenizer.json"
+            for name in config.tokenizers
+            if (TOKENIZERS / lang / name).is_dir()
+        }
+        for lang in languages
+    }
+    for lang in languages:
+        tokenizers[lang][COUNTS] = counts_tokenizer(folder / lang, lang)
     build_playground(
         page,
-        {
-            lang: {
-                name: TOKENIZERS / lang / name / "tokenizer.json"
-                for name in config.tokenizers
-                if (TOKENIZERS / lang / name).is_dir()
-            }
-            for lang in languages
-        },
+        tokenizers,
         title="Playground",
         languages={lang: config.language_settings[lang].name for lang in languages},
         labels={name: stanza.label or name for name, stanza in config.tokenizer_settings.items()},
@@ -97,7 +119,8 @@ def main(folder: Path) -> None:
         if file.suffix == ".md" and file.is_relative_to(ROOT / "results"):
             copy.write_text(NOT_SEARCHED + copy.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "API.md").write_text(api_page(), encoding="utf-8")
-    playground(folder / "playground.html")
+    with TemporaryDirectory() as temporary:
+        playground(folder / "playground.html", Path(temporary))
     (folder / "playground.md").write_text(PLAYGROUND, encoding="utf-8")
 
 
