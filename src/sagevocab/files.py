@@ -23,8 +23,6 @@ Columns = dict[str, Any]
 COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 TABLES = ("jsonl", "parquet", "csv", "tsv")
 TABLE_ENDINGS = {f".{name}": name for name in TABLES} | {".ndjson": "jsonl", ".json": "jsonl"}
-_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "pieces.txt")
-_HEAD = 10_000  # bytes of a tokenizer.json that name its parts
 
 
 def path_text(path: str | Path) -> str:
@@ -170,13 +168,3 @@ def file_ending(path: str | Path) -> str:
     if endings and endings[-1] in COMPRESSED:
         endings.pop()
     return endings[-1] if endings else ""
-
-
-def is_tokenizer(path: Path) -> bool:
-    """Return whether what is at a path is a tokenizer and no text, as its name or files say."""
-    if path.is_dir():
-        return any((path / name).exists() for name in _TOKENIZER_FILES)
-    if path.suffix == ".json" and path.is_file():
-        with path.open("rb") as file:
-            return b'"added_tokens"' in file.read(_HEAD)
-    return path.suffix == ".model"

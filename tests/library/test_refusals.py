@@ -123,7 +123,7 @@ ARGUMENTS = [
     ("bad_text", "choose", {"bad_text": "ignore"}),
     ("texts", "give a file", {"texts": 16_000, "vocab_size": "corpus.txt"}),
     ("wikitext", "check the path", {"texts": "wikitext"}),
-    ("mine.json", "is a tokenizer", {"texts": "mine.json"}),
+    ("mine.json:1", "not a JSON object", {"texts": "mine.json"}),
 ]
 
 

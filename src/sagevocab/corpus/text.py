@@ -31,7 +31,6 @@ from sagevocab.files import (
     TABLE_ENDINGS,
     atomic_path,
     file_ending,
-    is_tokenizer,
     path_text,
 )
 
@@ -202,10 +201,6 @@ def _check_file(file: str) -> None:
             f"{shown}: cannot be read ({reason}); check the path; lines of text are given as a "
             "list, and a data set of the hub is loaded first"
         ) from error
-    if is_tokenizer(Path(file)):
-        raise UserError(
-            f"{shown}: is a tokenizer, not text; give a text (what train prunes is initial)"
-        )
     if is_folder:
         raise UserError(f"{shown}: is a folder; give the files in it, as {shown}/*.txt")
 
