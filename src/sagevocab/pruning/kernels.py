@@ -548,7 +548,7 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
         sample: of lines, by piece.
         sums: what is corrected.
     """
-    numbers, begin = _changed_lines(lines, changed), 0
+    numbers, begin = changed_lines(lines, changed), 0
     old_seen = np.full((3, len(wanted)), -1, np.int64)  # see `_list_items`
     new_seen = old_seen.copy()
     while begin < len(numbers):
@@ -587,7 +587,7 @@ class _Block(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _changed_lines(lines, changed):
+def changed_lines(lines, changed):
     """Return which lines hold a changed type."""
     found, n = np.empty(len(lines.offsets) - 1, np.int64), 0
     for line in range(len(found)):

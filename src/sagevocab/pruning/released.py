@@ -30,10 +30,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from sagevocab.corpus.reading import expanded
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.numba_cache import provide_cache
 from sagevocab.pieces import WORD_START, prunable
+from sagevocab.pruning.kernels import changed_lines
 from sagevocab.pruning.loss import Losses, make_decoder
 from sagevocab.segmentation.decoder import Decoder, build_trie
 
@@ -238,7 +240,7 @@ class ReleasedLosses:
         tokens = self._decoder.segment(alive)
         anew = _Anew(*tokens, *self._decoder.ablate(alive, wanted, tokens))
         held, samples = self._samples(considered)
-        known, vectors, window = _Known(*_tokens_of(lines)), self._vectors, self._settings.window
+        known, vectors, window = _known(lines), self._vectors, self._settings.window
 
         def of_piece(piece: int, sample: np.ndarray) -> float:
             return _loss(total, piece, sample, known, lines, anew, vectors, window)
@@ -256,7 +258,7 @@ class ReleasedLosses:
         losses, changed = np.zeros(n_lines), np.arange(n_lines)
         if self._taken is not None:
             before, losses = self._taken
-            changed = _changed_lines(before, lines)
+            changed = changed_lines(lines, _changed(before, lines))
         rows, window = self._vectors.rows, self._settings.window
         parts = np.array_split(changed, _PARTS)
         new = pool.map(lambda part: _line_losses(known, part, rows, window), parts)
@@ -306,40 +308,20 @@ def _lines_by_piece(types, offsets, within, first, n_pieces):
 
 
 @njit(cache=True, nogil=True)
-def _changed_lines(before, after):
-    """Return the lines with a word type whose tokens are not what they were: int64, ascending."""
+def _changed(before, after):
+    """Return the word types whose tokens are not what they were: bool[types]."""
     differs = np.zeros(len(after.starts) - 1, np.bool_)
     for word in range(len(differs)):
         old = before.tokens[before.starts[word] : before.starts[word + 1]]
         new = after.tokens[after.starts[word] : after.starts[word + 1]]
         differs[word] = len(old) != len(new) or (old != new).any()
-    lines = np.empty(len(after.offsets) - 1, np.int64)
-    n = 0
-    for line in range(len(lines)):
-        for word in after.types[after.offsets[line] : after.offsets[line + 1]]:
-            if differs[word]:
-                lines[n] = line
-                n += 1
-                break
-    return lines[:n]
+    return differs
 
 
-@njit(cache=True, nogil=True)
-def _tokens_of(lines):
-    """Return the tokens of all lines and where each line begins: see `_Known`."""
-    offsets = np.zeros(len(lines.offsets), np.int64)
-    for line in range(len(lines.offsets) - 1):
-        n = offsets[line]
-        for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
-            n += lines.starts[word + 1] - lines.starts[word]
-        offsets[line + 1] = n
-    tokens = np.empty(offsets[-1], np.int32)
-    n = 0
-    for word in lines.types:
-        for token in lines.tokens[lines.starts[word] : lines.starts[word + 1]]:
-            tokens[n] = token
-            n += 1
-    return tokens, offsets
+def _known(lines: _Lines) -> _Known:
+    """Return the tokens of all lines."""
+    tokens, ends = expanded(lines.types, lines.offsets[1:], lines.tokens, lines.starts)
+    return _Known(tokens, np.append(0, ends))
 
 
 @njit(cache=True, nogil=True)
