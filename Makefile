@@ -85,7 +85,7 @@ test-library:  ## Test the library alone, installed from its wheel (minutes, dow
 test-runtimes: $(INSTALLED)  ## Compare ids in older versions and in JavaScript (5 minutes, downloads, needs npm).
 	$(BIN)/python tests/runtimes/compare.py build/runtimes
 
-test-report: $(INSTALLED)  ## Test the report page in Chromium; yours, too: make test-report REPORT=page.html
+test-report: $(INSTALLED)  ## Test the report page in Chromium, the site if it is built, and yours: make test-report REPORT=page.html
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 
 test-stages: $(INSTALLED)  ## Test each stage with its own packages alone (minutes, downloads).

@@ -68,12 +68,12 @@ PRESETS = {  # preset -> its name in the runs, what it is, what it is for
     "printed": ("sage", "the algorithm as the paper prints it (default)", "study the algorithm"),
     "released_loss": (
         "sage_released",
-        "the loss of the authors' program, which is `released`",
+        "the loss of the authors' program; `released` is the program",
         "get what the paper describes",
     ),
     "counts": (
         "counts",
-        "a ratio of counts, no Word2Vec: our control",
+        "a ratio of counts, without Word2Vec",
         "get nearly that in seconds",
     ),
 }
