@@ -115,7 +115,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     (folder / "table.md").write_text(table.markdown(), encoding="utf-8")
     names = ["figure_lengths", "table_examples", "table_ner", "table_hyperparameters_vocabulary"]
     return {
-        "title": "SaGe, run tiny",
+        "title": "SaGe, run <i>tiny",
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.md" for name in names[1:]},

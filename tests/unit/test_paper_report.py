@@ -105,6 +105,7 @@ def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs:
 def test_statements_and_cells_are_text_and_not_markup(page: Page):
     assert "<b>first</b> & others hold." in page.text
     assert page.all("b") == [] and "`" not in page.text
+    assert page.all("i") == [] and "SaGe, run <i>tiny" in page.text
     assert "a | b" in page.text and "A note < all." in page.text
     assert "▁dial og ues" in page.text and len(page.all("strong")) == 3
 
