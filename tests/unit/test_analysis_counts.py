@@ -29,17 +29,6 @@ def counted(corpus: WordCorpus) -> tuple:
     return counting.count_corpus(segmented), windows, counts.count_neighbours(segmented, windows)
 
 
-def test_rank_and_ratio(counted, monkeypatch):
-    neighbours = counts.tables_of(*counted)["neighbours"]
-    ranked = counts.rank_neighbours(neighbours, 2)
-    assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
-    assert ranked.tolist() == [4, 3, 3, 2, 1, 0]
-    assert counts.neighbour_ratio(neighbours, 2).empty  # none occurs ten times
-    monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
-    ratio = counts.neighbour_ratio(neighbours, 2)
-    assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
-
-
 def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
     counted, *given = counted
     counts.write_counts(counted, tmp_path, *given)

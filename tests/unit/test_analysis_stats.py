@@ -28,13 +28,6 @@ def test_efficiency_is_one_for_equal_counts_and_counts_unseen_pieces():
     assert measures.efficiency([3]) == 0.0
 
 
-def test_proportion_interval_is_wilsons():
-    # Wilson, 1 of 10, z = 1.959964: centre (0.1 + z^2/20) / (1 + z^2/10), by hand
-    expected = (0.1, 0.01787621, 0.40415003)
-    assert stats.proportion_interval(1, 10) == pytest.approx(expected, abs=1e-6)
-    assert np.isnan(stats.proportion_interval(0, 0)).all()
-
-
 def test_paired_permutation_by_hand():
     # differences 1, 2, 3: of 8 sign patterns only +++ and --- reach |6|
     assert stats.paired_permutation([1, 2, 3], [0, 0, 0], seed=0) == pytest.approx(2 / 8)

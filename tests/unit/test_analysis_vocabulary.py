@@ -13,7 +13,6 @@ from reproduction.analysis import vocabulary
 from reproduction.analysis.vocabulary import mean_correlation
 
 BPE = ["▁", "a", "▁a", "og", "▁th", "▁the", "ing", "ings"]
-SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]
 
 
 @pytest.mark.parametrize(
@@ -22,26 +21,6 @@ SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]
 )
 def test_length_histogram_under_both_conventions(count_word_start, expected):
     assert vocabulary.length_histogram(BPE, count_word_start).to_dict() == expected
-
-
-def test_share_of_length_includes_both_ends():
-    only_bpe = vocabulary.only_in(BPE, SAGE)
-    assert vocabulary.share_of_length(only_bpe, 2, 3) == pytest.approx(2 / 3)
-    assert vocabulary.share_of_length(only_bpe, 2, 3, count_word_start=True) == pytest.approx(2 / 3)
-    assert vocabulary.share_of_length(vocabulary.only_in(SAGE, BPE), 5) == 1.0
-
-
-def test_substring_share_needs_a_longer_piece():
-    assert vocabulary.substring_share(["▁th", "ing", "ings", "th"], BPE) == pytest.approx(3 / 4)
-
-
-def test_frequency_differences_count_missing_pieces_as_zero():
-    sage = pd.Series({"e": 9, "ing": 5, "x": 1})
-    bpe = pd.Series({"e": 4, "ings": 7, "x": 1})
-    frame = vocabulary.frequency_differences(sage, bpe)
-    assert frame.index.tolist() == ["e", "ing", "x", "ings"]
-    assert frame["difference"].tolist() == [5, 5, 0, -7]
-    assert frame.loc["ings"].tolist() == [0, 7, -7]
 
 
 # --- rankings of the losses

@@ -9,7 +9,6 @@ import pytest
 
 from reproduction.paper import control_vectors
 from reproduction.paper.control_vectors import explanation
-from reproduction.paper.distances import distances
 from reproduction.paper.reference_tables import write_reference_tables
 from reproduction.paper.two_runs import compare, seed_limit
 
@@ -28,14 +27,6 @@ def test_every_table_is_computed_again_from_what_is_committed(tmp_path: Path) ->
         else:  # a value between two rounded ones may go either way
             numbers = (pd.read_csv(folder / name) for folder in (tmp_path, REFERENCE))
             pd.testing.assert_frame_equal(*numbers, rtol=1e-9)
-
-
-def test_a_distance_is_the_root_mean_square_of_scaled_differences() -> None:
-    readings = pd.DataFrame({"a": [1.0, 3.0], "b": [0.2, 0.6]}, index=["near", "far"])
-    paper, scale = pd.Series({"a": 1.0, "b": 0.4}), pd.Series({"a": 2.0, "b": 0.1})
-    found = distances(readings, paper, scale)
-    # near: 0 and 2 units; far: 1 and 2.
-    assert found.to_dict() == pytest.approx({"near": 2**0.5, "far": 2.5**0.5})
 
 
 # --- vectors
