@@ -29,10 +29,9 @@ sys.path[:0] = [str(ROOT / "tests"), str(Path(__file__).parent)]
 
 import slurm  # noqa: E402
 
+from checkouts import copy_checkout  # noqa: E402
 from trees import differences  # noqa: E402
 
-COPIED = ("Snakefile", "config.yaml", "config", "src", "workflow", "profiles", "envs")
-COPIED += ("pyproject.toml",)
 LOGS = Path(".snakemake/slurm_logs")
 LOG = ROOT / "build/test-cluster.log"
 CORES = os.cpu_count() or 2
@@ -78,23 +77,13 @@ def _missing_plugin() -> str:
     return "" if importlib.util.find_spec(name) else f"no Python package {name}"
 
 
-def _checkout(folder: Path) -> Path:
-    """Copy the workflow to a folder of its own."""
-    folder.mkdir()
-    for name in COPIED:
-        source = ROOT / name
-        copy = shutil.copytree if source.is_dir() else shutil.copy2
-        copy(source, folder / name)
-    return folder
-
-
 def _command(configs: list[Path], targets: str, *options: str) -> list[str]:
     fixed = ["--configfile", *(str(path.resolve()) for path in configs), "--", *targets.split()]
     return [sys.executable, "-m", "snakemake", *options, *fixed]
 
 
 def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
-    checkout, environment = _checkout(folder), {**os.environ, slurm.MARK: str(folder)}
+    checkout, environment = copy_checkout(folder), {**os.environ, slurm.MARK: str(folder)}
     started, log = time.monotonic(), LOG.with_suffix(".local.log")
     options = ("--cores", str(CORES), "--scheduler", "greedy")
     command = _command([arguments.config], arguments.targets, *options)
@@ -108,7 +97,7 @@ def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
 
 def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
     """Run the targets on a SLURM in trouble; report, and return what is not as it should be."""
-    checkout = _checkout(folder / "checkout")
+    checkout = copy_checkout(folder / "checkout")
     started = time.monotonic()
     with slurm.Cluster(folder / "slurm", CPUS, MEMORY) as cluster, LOG.open("w") as out:
         run = subprocess.Popen(

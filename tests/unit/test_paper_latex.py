@@ -8,7 +8,7 @@ import pytest
 
 from latex_checks import faults_in_print
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.latex import latex, latex_text
+from reproduction.paper.latex import latex
 from reproduction.paper.table import Table
 
 STATEMENT = "BPE-only pieces of 2 or 3 characters, the word-start mark counted as a character"
@@ -62,17 +62,6 @@ def tables(folder: Path) -> dict[str, Path]:
 def test_latex_escapes_what_latex_would_read():
     assert latex("▁a_b & 50% {x} #1 $ ~ ^ \\") == (
         r"\_a\_b \& 50\% \{x\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{}"
-    )
-
-
-def test_a_long_name_may_break_and_a_sign_stands_with_its_number():
-    assert latex("lm.pretrain_steps x_y.z") == r"lm.pretrain\_\allowbreak{}steps x\_y.z"
-    assert latex("95 % [1, 2] ✓ or ≈ 3") == r"95~\% [1, 2]~\checkmark{} or~$\approx$ 3"
-
-
-def test_a_caption_has_its_literals_and_no_line_breaks():
-    assert latex_text("The preset\n``algorithm_1``, 5 %.") == (
-        r"The preset \texttt{algorithm\_1}, 5~\%."
     )
 
 

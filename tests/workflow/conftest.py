@@ -1,9 +1,8 @@
-"""A checkout of its own for tests that run real rules, and a small configuration for it."""
+"""Snakemake in a checkout of its own, and a small configuration for it."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,24 +11,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checkouts import copy_checkout
 from reproduction.data.packages import package_file
 
-ROOT = Path(__file__).parents[2]
-COPIED = ("Snakefile", "config.yaml", "config", "src", "workflow")
-COPIED += ("profiles", "envs", "pyproject.toml")
-
 Run = subprocess.CompletedProcess
-
-
-def copy_checkout(folder: Path) -> Path:
-    """Copy the workflow, with its byte code: compiled kernels stay valid, times being kept."""
-    for name in COPIED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name)
-        else:
-            shutil.copy2(source, folder / name)
-    return folder
 
 
 def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:

@@ -13,7 +13,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from .conftest import Run, copy_checkout, run_snakemake
+from checkouts import copy_checkout
+
+from .conftest import Run, run_snakemake
 from .test_failures import error_lines
 
 TABLE = "results/tiny/tables/table_hyperparameters_vocabulary.md"
@@ -75,7 +77,6 @@ def test_as_a_module_that_a_hosting_service_has_with_a_prefix(
     elsewhere: Path, tmp_path: Path
 ) -> None:
     hosted = tmp_path / "hosted/owner/sagevocab"
-    hosted.mkdir(parents=True)
     copy_checkout(hosted)
     git = ("git", "-C", hosted, "-c", "user.name=A", "-c", "user.email=a@b")
     for command in (["init"], ["add", "--all"], ["commit", "--message=All"], ["tag", "v1"]):
@@ -155,7 +156,6 @@ def test_jobs_run_in_their_conda_environment(tiny, elsewhere: Path, tmp_path: Pa
 def test_dates_of_a_fresh_checkout_plan_nothing(tiny, tmp_path: Path) -> None:
     target = "table_hyperparameters_vocabulary"
     assert tiny(target).returncode == 0
-    (tmp_path / "fresh").mkdir()
     fresh = copy_checkout(tmp_path / "fresh")
     for name in ("text.txt", "tiny.yaml"):
         shutil.copy(tiny.checkout / name, fresh)
