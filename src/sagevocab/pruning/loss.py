@@ -28,7 +28,7 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pruning import kernels
 from sagevocab.pruning.kernels import Lines, Sample, Scores, Sums, View
-from sagevocab.segmentation.counts import count_ids
+from sagevocab.segmentation.counts import count_ids, sum_by_line
 from sagevocab.segmentation.decoder import Decoder, build_merges, build_trie, list_distinct
 from sagevocab.settings import SageKeys
 
@@ -262,11 +262,8 @@ def _by_frequency(corpus: WordCorpus, decoder: Decoder, n_pieces: int) -> np.nda
 
 def _longest_line(lines: Lines, words: Sequence[str]) -> int:
     """Return the number of characters of the longest line, 1 if there is none."""
-    lengths, longest = np.array([len(word) for word in words], dtype=np.int64), 1
-    for types, offsets, _ in split(lines):
-        characters = lengths[types[offsets[0] : offsets[-1]]]
-        longest = max(longest, int(np.add.reduceat(characters, offsets[:-1] - offsets[0]).max()))
-    return longest
+    lengths = np.array([len(word) for word in words], dtype=np.int64)
+    return int(sum_by_line(lengths, lines.types, lines.offsets).max(initial=1))
 
 
 # --- sums over lines
