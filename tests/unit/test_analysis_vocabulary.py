@@ -23,6 +23,14 @@ def test_length_histogram_under_both_conventions(count_word_start, expected):
     assert vocabulary.length_histogram(BPE, count_word_start).to_dict() == expected
 
 
+def test_frequency_differences_count_missing_pieces_as_zero_and_sort_ties_by_piece():
+    sage = pd.Series({"ing": 5, "e": 9, "x": 1})
+    bpe = pd.Series({"e": 4, "ings": 7, "x": 1})
+    frame = vocabulary.frequency_differences(sage, bpe)
+    assert frame.index.tolist() == ["e", "ing", "x", "ings"]
+    assert frame["difference"].tolist() == [5, 5, 0, -7]
+
+
 # --- rankings of the losses
 
 
