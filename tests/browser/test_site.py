@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from selenium.webdriver import Chrome
+from selenium.webdriver.support.ui import WebDriverWait
 
 SITE = Path(__file__).parents[2] / "build/site"
 PAGES = sorted(
@@ -51,3 +52,13 @@ def test_a_page_is_whole_on_a_phone(page: str, browser: Chrome, address: str) ->
     images = "return [...document.images].filter((i) => !i.naturalWidth).map((i) => i.src)"
     assert browser.execute_script(images) == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
+
+
+@pytest.mark.skipif(not PAGES, reason="no site; run make site")
+def test_the_playground_segments_with_bpe_both_versions_and_counts(
+    browser: Chrome, address: str
+) -> None:
+    browser.get(f"{address}/playground.html")
+    shown = "return [...document.querySelectorAll('.box')].map((box) => box.dataset.tokenizer)"
+    WebDriverWait(browser, 20).until(lambda each: each.execute_script(shown))
+    assert browser.execute_script(shown) == ["bpe", "sage", "sage_released", "counts"]
