@@ -155,14 +155,18 @@ def test_a_key_that_is_no_text_is_refused_with_its_line(tmp_path, text: str) -> 
 def test_a_source_that_a_later_file_names_takes_the_place_of_all_of_the_other(tmp_path) -> None:
     file = tmp_path / "mine.yaml"
 
-    def load(said: str) -> dict:
-        file.write_text(f"language_settings: {{en: {{source: {{{said}}}}}}}")
+    def load(section: str, name: str, said: str) -> dict:
+        file.write_text(f"{section}: {{{name}: {{source: {{{said}}}}}}}")
         given = written("config/demo.yaml")
         update_config(given, yaml.safe_load(file.read_text()))
         run = load_run(given, files=[ROOT / "config/demo.yaml", file])
-        source = run.config.language_settings["en"].source
+        source = getattr(run.config, section)[name].source
         return {key: value for key, value in source.model_dump().items() if value is not None}
 
-    assert load("dataset: trwiki-202302") == {"dataset": "trwiki-202302"}
+    loaded = load("language_settings", "en", "dataset: trwiki-202302")
+    assert loaded == {"dataset": "trwiki-202302"}
     # The data set of the paper's settings, which the text of the demo stands for, stays.
-    assert [*load("title: News")] == ["package", "dataset", "title"]
+    loaded = load("domain_settings", "legal", "title: News")
+    assert {*loaded} == {"package", "dataset", "format", "title", "licence"}
+    with pytest.raises(UserError, match=r"en\.source\.language: .*`dataset: wikipedia`.*mine"):
+        load("language_settings", "en", 'language: hu, date: "20261101"')

@@ -92,8 +92,8 @@ def catalogue(tmp_path):
 def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     source = {"dataset": "wiki", "rows": 5}
     assert resolve_source(source, catalogue, key="k").format == "mediawiki"
-    for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a"}.items():
-        source |= {kind: name, "format": "text"}
+    for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a.txt"}.items():
+        source |= {kind: name}
         found = resolve_source(source, catalogue, key="k", split="train")
         assert found.kind == ("path" if kind == "constructed" else kind)
         assert bool(found.constructed) == (kind == "constructed")
@@ -113,6 +113,43 @@ def test_a_data_set_of_another_form_than_the_catalogues_is_refused(catalogue, so
     (field,) = said
     with pytest.raises(SettingError, match=f"k.{field}: .* in the catalogue; leave the key out"):
         resolve_source({**source, **said}, catalogue, key="k")
+
+
+ANY = {"title": "{language}", "version": "{date}", "licence": "MIT", "format": "mediawiki"}
+ANY |= {"urls": ["https://x.org/{language}/{date}"]}
+SAID = {"language": "hu", "date": "20260801", "format": "csv", "column": "c"}
+SAID |= {"title": "a text", "licence": "free"}
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "taken"),
+    [
+        ({"dataset": "any"}, None, {"language", "date"}),
+        ({"dataset": "wiki"}, None, set()),
+        ({"dataset": "hub-wiki"}, None, set()),
+        ({"dataset": "task"}, "train", set()),
+        ({"package": "gensim:x"}, None, set()),
+        ({"package": "gensim:y.csv"}, None, {"format", "column", "title", "licence"}),
+        ({"path": "a.csv"}, None, {"format", "column", "title", "licence"}),
+        ({"path": "a.csv"}, "train", {"format", "title", "licence"}),
+        ({"path": "a.txt"}, None, {"format", "title", "licence"}),
+        ({"constructed": "cola"}, "train", set()),
+    ],
+)
+def test_a_key_that_a_source_does_not_take_is_refused(catalogue, source, split, taken) -> None:
+    """A key of an override lies over a source of the base that may be of another kind."""
+    catalogue = {**catalogue, "any": ANY}
+    needed = {key: SAID[key] for key in taken & {"language", "date"}}
+    if source.get("path", source.get("package", "")).endswith(".csv"):
+        needed |= {"column": "c"} if split is None else {}
+    for key, value in SAID.items():
+        stanza = {**source, **needed, key: value}
+        if key in taken:
+            resolve_source(stanza, catalogue, key="k", split=split)
+            continue
+        with pytest.raises(SettingError, match=rf"^k\.{key}: .*(leave|`columns`)") as caught:
+            resolve_source(stanza, catalogue, key="k", split=split)
+        assert key not in ("language", "date") or "`dataset: wikipedia`" in str(caught.value)
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:

@@ -235,10 +235,12 @@ def test_a_dump_that_is_not_closed_is_a_part_and_is_not_kept(tmp_path) -> None:
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
     form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
     entry = form | {"urls": ["https://x.org/{language}.txt"]}
-    stanza = {"dataset": "any", "language": "hu", "date": "20240101"}
+    stanza = {"dataset": "any", "language": "hu"}
     resolved = resolve_source(stanza, {"any": entry}, key="x.source")
-    assert (resolved.title, resolved.version) == ("hu", "20240101")
+    assert resolved.title == "hu"
     assert resolved.urls == ["https://x.org/hu.txt"]
     entry = form | {"urls": ["https://x.org/{date}.txt"]}
-    resolved = resolve_source(stanza | {"language": None}, {"any": entry}, key="x.source")
+    stanza = {"dataset": "any", "date": "20240101"}
+    resolved = resolve_source(stanza, {"any": entry}, key="x.source")
+    assert resolved.version == "20240101"
     assert resolved.urls == ["https://x.org/20240101.txt"]

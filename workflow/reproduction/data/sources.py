@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
 from sagevocab.errors import SettingError, UserError
-from sagevocab.files import atomic_path, file_digest, write_json
+from sagevocab.files import TABLES, atomic_path, file_digest, write_json
 from sagevocab.validation import Share, first_problem, optional, unknown
 
 if TYPE_CHECKING:
@@ -425,10 +425,12 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        SettingError: a data set that does not exist, or has another form than the stanza says.
+        SettingError: a data set that does not exist, or a key that it contradicts or does not take.
     """
     try:
-        return _resolved(stanza, catalogue, key, split)
+        source = _resolved(stanza, catalogue, key, split)
+        _check_keys(stanza, source)
+        return source
     except SettingError as error:
         raise error.under(key) from error
 
@@ -443,7 +445,7 @@ def _resolved(
     given = {"key": key, "split": split}
     given |= {"column": stanza["column"]} if stanza.get("column") else {}
     if kind == "dataset":
-        return _in_its_form(stanza, _dataset(stanza, catalogue, given))
+        return _dataset(stanza, catalogue, given)
     given |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
     given |= {"name": name, "format": stanza.get("format") or format_of_name(name)}
     if kind == "path":
@@ -451,18 +453,34 @@ def _resolved(
     listed = next((entry for entry, said in catalogue.items() if said.get("package") == name), None)
     if listed is None:
         return Packaged(**given, package=name)
-    return _in_its_form(stanza, _catalogued(listed, catalogue, given))
+    return _catalogued(listed, catalogue, given)
 
 
-def _in_its_form(stanza: dict[str, Any], source: Source) -> Source:
-    """Return the source of an entry of the catalogue, whose form the stanza does not contradict."""
-    for field in ("column", "format"):
-        known = getattr(source, field)
-        if stanza.get(field) not in (None, known):
+def _check_keys(stanza: dict[str, Any], source: Source) -> None:
+    """Refuse a key of a stanza that its source would pass over in silence."""
+    kind = next(kind for kind in KINDS if stanza.get(kind))
+    place = f"`dataset: {source.name}`" if kind == "dataset" else f"`{kind}`"
+    for key in ("language", "date"):
+        if stanza.get(key) and key not in getattr(source, "marks", ()):
             raise SettingError(
-                field, f"{source.name} has {known!r} in the catalogue; leave the key out"
+                key,
+                f"{place} does not take it; leave it out, or set `dataset: wikipedia`, which takes "
+                "language and date",
             )
-    return source
+    for key in ("format", "column", "title", "licence"):
+        known = getattr(source, key)
+        if not stanza.get(key):
+            continue
+        if kind == "constructed":
+            raise SettingError(key, f"{place} does not take it; leave it out")
+        if key == "column" and source.split:
+            raise SettingError(key, "a task does not take it; name its columns in `columns`")
+        if stanza[key] != known:
+            raise SettingError(
+                key, f"{source.name} has {known!r} in the catalogue; leave the key out"
+            )
+    if stanza.get("column") and source.format not in TABLES:
+        raise SettingError("column", f"the format {source.format} has no columns; leave it out")
 
 
 def _constructed(task: str, key: str, split: str | None) -> Local:
