@@ -76,7 +76,8 @@ def catalogue(tmp_path):
     entries = {
         "wiki": ENTRY | {"format": "mediawiki", "in_paper": True},
         "hub-wiki": {**SET, "hub": HUB | {"repo": "w"}, "column": "text", "stands_for": "wiki"},
-        "other-wiki": {**SET, "hub": HUB | {"repo": "o"}, "stands_for": "wiki"},
+        "other-wiki": {**SET, "hub": HUB | {"repo": "o"}, "column": "t", "stands_for": "wiki"},
+        "bare": {**SET, "hub": HUB},
         "task": {
             **SET,
             "hub": HUB,
@@ -145,11 +146,23 @@ def test_a_key_that_a_source_does_not_take_is_refused(catalogue, source, split, 
     for key, value in SAID.items():
         stanza = {**source, **needed, key: value}
         if key in taken:
+            # A table of texts needs its column.
+            stanza |= {"column": "c"} if key == "format" and split is None else {}
             resolve_source(stanza, catalogue, key="k", split=split)
             continue
         with pytest.raises(SettingError, match=rf"^k\.{key}: .*(leave|`columns`)") as caught:
             resolve_source(stanza, catalogue, key="k", split=split)
         assert key not in ("language", "date") or "`dataset: wikipedia`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "source", [{"path": "a.csv"}, {"package": "p:a.tsv"}, {"dataset": "bare"}], ids=str
+)
+def test_a_table_of_texts_needs_a_column_and_one_of_a_task_none(catalogue, source) -> None:
+    with pytest.raises(SettingError, match=r"^k\.column: missing; name the column"):
+        resolve_source(source, catalogue, key="k")
+    assert resolve_source(source | {"column": "c"}, catalogue, key="k").column == "c"
+    assert resolve_source(source, catalogue, key="k", split="train").column is None
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
@@ -169,13 +182,13 @@ def test_splits_lie_over_their_entry(catalogue) -> None:
 def test_entries_that_stand_for_the_same_text_come_next_to_each_other(catalogue) -> None:
     others = {
         name: resolve_source({"dataset": name}, catalogue, key="k").others
-        for name in ("wiki", "hub-wiki", "other-wiki", "task")
+        for name in ("wiki", "hub-wiki", "other-wiki", "sample")
     }
     assert others == {
         "wiki": ["hub-wiki", "other-wiki"],
         "hub-wiki": ["other-wiki"],  # not the paper's, which is hard to get
         "other-wiki": ["hub-wiki"],
-        "task": [],
+        "sample": [],
     }
 
 

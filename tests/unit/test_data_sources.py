@@ -69,7 +69,7 @@ def test_the_files_of_a_folder_tell_the_format_which_a_key_overrides(tmp_path) -
     for name in ("a.jsonl", "b.jsonl.gz", ".hidden.txt"):
         (tmp_path / name).touch()
     stanza = {"path": str(tmp_path)}
-    assert resolve_source(stanza, {}, key="x").format == "jsonl"
+    assert resolve_source(stanza | {"column": "c"}, {}, key="x").format == "jsonl"
     assert resolve_source(stanza | {"format": "text"}, {}, key="x").format == "text"
 
 

@@ -457,7 +457,7 @@ def _resolved(
 
 
 def _check_keys(stanza: dict[str, Any], source: Source) -> None:
-    """Refuse a key of a stanza that its source would pass over in silence."""
+    """Refuse a key of a stanza that its source would pass over, and a text without its column."""
     kind = next(kind for kind in KINDS if stanza.get(kind))
     place = f"`dataset: {source.name}`" if kind == "dataset" else f"`{kind}`"
     for key in ("language", "date"):
@@ -481,6 +481,8 @@ def _check_keys(stanza: dict[str, Any], source: Source) -> None:
             )
     if stanza.get("column") and source.format not in TABLES:
         raise SettingError("column", f"the format {source.format} has no columns; leave it out")
+    if source.format in TABLES and not source.split and not source.column:
+        raise SettingError("column", f"missing; name the column of the {source.format} with texts")
 
 
 def _constructed(task: str, key: str, split: str | None) -> Local:
