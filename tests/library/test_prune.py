@@ -6,6 +6,7 @@ import functools
 import json
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -187,6 +188,20 @@ def test_numbers_of_added_tokens_are_those_of_the_pruned_tokenizer(tmp_path: Pat
 
 
 # --- refusals
+
+
+@pytest.mark.parametrize("output", ["home/bert", "home", "home/bert/new", "link"])
+@pytest.mark.parametrize("read", [Path, AutoTokenizer.from_pretrained])
+def test_the_output_is_never_the_tokenizer(output: str, read: Callable, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    write_json(tmp_path / "home/tokenizer_config.json", {})
+    bert = bert_folder(tmp_path / "home/bert")
+    (tmp_path / "link").symlink_to(bert)
+    with pytest.raises(UserError, match="is, holds or lies in"):
+        prune(read(bert), TEXT, 700, output=tmp_path / output, force=True)
+    with pytest.raises(UserError, match="is, holds or lies in"):
+        prune(read(bert), TEXT, 700).save(tmp_path / output, force=True)
+    assert (bert / "model.safetensors").read_bytes() == b"weights"
 
 
 @pytest.mark.parametrize(

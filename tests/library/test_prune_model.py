@@ -258,6 +258,17 @@ def test_what_is_no_path_or_number_is_refused(tmp_path: Path) -> None:
             prune_model(tmp_path, tmp_path, tmp_path / "after", pad_to_multiple_of=wrong)
 
 
+@pytest.mark.parametrize("output", ["before", "tokenizer", "before/new"])
+def test_the_output_is_never_what_is_read(output: str, tmp_path: Path) -> None:
+    saved(tmp_path / "before", "llama")
+    prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
+    (tmp_path / "before/tokenizer_config.json").write_text("{}")
+    files = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UserError, match="is, holds or lies in"):
+        prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / output, force=True)
+    assert sorted(tmp_path.rglob("*")) == files
+
+
 def test_a_dimension_that_may_be_the_vocabulary_is_refused(tmp_path: Path) -> None:
     size = KINDS["byte fallback"]().get_vocab_size()
     config = transformers.LlamaConfig(vocab_size=size, **SMALL | {"intermediate_size": size})

@@ -167,14 +167,23 @@ def write_tokenizer(path: Path, tokenizer: Tokenizer) -> None:
     write_text(path, text)
 
 
-def check_output(folder: str | Path, force: bool) -> None:
+def check_output(folder: str | Path, force: bool, sources: Iterable[str | Path] = ()) -> None:
     """Refuse a folder that a vocabulary cannot be written to.
+
+    Args:
+        folder: to write.
+        force: whether it may replace a tokenizer.
+        sources: files and folders that are read; they stay as they are, even with `force`.
 
     Raises:
         UserError: it is a file, or its place cannot be written; or it exists and is not a
-            tokenizer's, or `force` is not given.
+            tokenizer's, or `force` is not given; or it is, holds or lies in a source.
     """
     folder = Path(folder)
+    for source in sources:
+        place, read = folder.resolve(), Path(source).resolve()
+        if place == read or place in read.parents or read in place.parents:
+            raise UserError(f"{folder}: is, holds or lies in {source}; give another output")
     _check_place(folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder}: is a file; give the name of a new folder")

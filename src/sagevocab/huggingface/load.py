@@ -115,9 +115,7 @@ def convert(
             f"{path}: is a tokenizer of Hugging Face, which AutoTokenizer loads as it is; give a "
             "sentencepiece .model or a list of pieces, or copy it"
         )
-    if output.resolve() in (path.resolve(), *path.resolve().parents):
-        raise UserError(f"{output}: is or holds the vocabulary to export; give another output")
-    check_output(output, force)
+    check_output(output, force, [path])
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         if kind_of(path) == "model":
             tokenizer, configuration = tokenizer_of_model(path, "tokenizer")

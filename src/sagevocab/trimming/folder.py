@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,12 @@ def files_beside(source: Any) -> dict[str, bytes]:
         return _read(Path(place))
 
 
+def sources_of(source: Any) -> list[Path]:
+    """Return where a tokenizer was read from: nothing or one path."""
+    place = path_of(source) or getattr(source, "name_or_path", None)
+    return [Path(place)] if place and Path(place).exists() else []
+
+
 def _read(folder: Path) -> dict[str, bytes]:
     templates = folder.glob(f"{_TEMPLATES}/*")
     found = [*(folder / name for name in _KNOWN), *sorted(folder.glob("*.model")), *templates]
@@ -55,6 +61,7 @@ def write_folder(
     files: Mapping[str, bytes],
     *,
     force: bool,
+    sources: Iterable[Path] = (),
 ) -> None:
     """Write the folder of a pruned tokenizer.
 
@@ -65,11 +72,12 @@ def write_folder(
         before: how many entries the tokenizer had.
         files: what stood beside the tokenizer.json before.
         force: replace a tokenizer that is there.
+        sources: what was read; the folder is, holds or lies in none of them.
 
     Raises:
         UserError: it cannot be written, or holds something.
     """
-    check_output(output, force)
+    check_output(output, force, sources)
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         write_tokenizer(folder / "tokenizer.json", tokenizer)
         np.save(folder / OLD_IDS, old_ids)

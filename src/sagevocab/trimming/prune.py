@@ -26,7 +26,7 @@ from sagevocab.huggingface.export import check_output
 from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.trimming.choice import BY, order_of_pruning
 from sagevocab.trimming.chunks import Chunks
-from sagevocab.trimming.folder import files_beside, write_folder
+from sagevocab.trimming.folder import files_beside, sources_of, write_folder
 from sagevocab.trimming.models import BYTES, Model, model_of
 
 Spec = dict[str, Any]
@@ -45,6 +45,7 @@ class PrunedTokenizer:
     pruned: list[str]
     tokens: tuple[int, int]
     _files: Mapping[str, bytes]
+    _sources: list[Path]
 
     def save(self, output: str | Path, *, force: bool = False) -> None:
         """Write a folder for `AutoTokenizer.from_pretrained`, with `old_ids.npy` beside.
@@ -54,7 +55,8 @@ class PrunedTokenizer:
             force: replace a tokenizer that is there.
 
         Raises:
-            UserError: the folder cannot be written, or holds something.
+            UserError: the folder cannot be written, or holds something, or is, holds or lies in the
+                tokenizer's.
         """
         write_folder(
             Path(output),
@@ -63,6 +65,7 @@ class PrunedTokenizer:
             len(self.old_ids) + len(self.pruned),
             self._files,
             force=force,
+            sources=self._sources,
         )
 
 
@@ -105,8 +108,9 @@ def prune(
     """
     if by not in BY:
         raise UserError(f"by: {by!r} is not a criterion; give {' or '.join(BY)}, or scores=")
+    sources = sources_of(tokenizer)
     if output is not None:
-        check_output(output, force)
+        check_output(output, force, sources)
     name = name_of(tokenizer)
     if (source := path_of(tokenizer)) is not None:
         require_tokenizer(Path(source), to_give="give a Hugging Face folder or a tokenizer.json")
@@ -133,7 +137,7 @@ def prune(
     reduced, old_ids = _without(whole, spec, model)
     chunks.encode_again(model, pruned)
     tokens = before, chunks.total
-    result = PrunedTokenizer(reduced, old_ids, pruned, tokens, files_beside(tokenizer))
+    result = PrunedTokenizer(reduced, old_ids, pruned, tokens, files_beside(tokenizer), sources)
     if output is not None:
         result.save(output, force=force)
     return result

@@ -65,7 +65,7 @@ def prune_model(
     """
     _check_arguments(model, tokenizer, output, pad_to_multiple_of)
     source, pruned, output = Path(model), Path(tokenizer), Path(output)
-    check_output(output, force)
+    check_output(output, force, [source, pruned])
     old_ids, entries = _old_ids(pruned)
     size = len(old_ids) + -len(old_ids) % pad_to_multiple_of
     files = sorted(source.glob("*.safetensors"))
