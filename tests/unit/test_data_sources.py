@@ -232,6 +232,28 @@ def test_a_dump_that_is_not_closed_is_a_part_and_is_not_kept(tmp_path) -> None:
     assert (tmp_path / "out").read_bytes() == DUMP
 
 
+def of_wiki(name: str) -> bytes:
+    named = f"<siteinfo><dbname>{name}</dbname></siteinfo>" if name else ""
+    return bz2.compress(f"<mediawiki>{named}<page><title>A</title></page></mediawiki>".encode())
+
+
+def test_a_dump_of_another_wiki_is_refused_with_both_names(tmp_path, dump) -> None:
+    source, server, other = dump
+    source = source.model_copy(update={"format": "mediawiki"})
+    other.faults = ["404"] * 20
+    for number, name in enumerate(("huwiki", "")):  # old exports have none
+        server.content = of_wiki(name)
+        get(source, tmp_path / str(number))
+        assert (tmp_path / str(number) / "out").read_bytes() == server.content
+    server.content = of_wiki("trwiki")
+    with pytest.raises(UserError, match="dump of trwiki instead of huwiki.*source.path") as caught:
+        get(source, tmp_path / "wrong")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "wrong/out").exists()
+    elsewhere = source.model_copy(update={"urls": [f"{server.url}/dump.xml.bz2"]})
+    get(elsewhere, tmp_path / "elsewhere")  # whose name names no wiki
+
+
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
     form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
     entry = form | {"urls": ["https://x.org/{language}.txt"]}

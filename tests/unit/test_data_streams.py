@@ -58,7 +58,7 @@ def site(multistream, tmp_path, monkeypatch):
         server.content, other.content = multistream
         server.index, server.sums = [f"{other.url}/index.bz2"], None
 
-        def draw(lines: int, urls=None, settings=SETTINGS, cache="cache") -> bytes:
+        def draw(lines: int, urls=None, settings=SETTINGS, cache="cache", wiki=None) -> bytes:
             draw_streams(
                 urls or [f"{server.url}/dump.bz2"],
                 server.index,
@@ -66,6 +66,7 @@ def site(multistream, tmp_path, monkeypatch):
                 Sample(lines, settings),
                 cache_dir=tmp_path / cache,
                 key="k",
+                wiki=wiki,
             )
             return (tmp_path / "drawn").read_bytes()
 
@@ -99,6 +100,15 @@ def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
         key="k",
     )
     assert counts == (70, 30)
+
+
+def test_streams_of_another_wiki_are_refused_and_not_kept(site, tmp_path) -> None:
+    for _ in range(2):
+        with pytest.raises(UserError, match="bz2: gives a dump of enwiki instead of trwiki; "):
+            site.draw(lines=10, wiki="trwiki")
+        assert len(site.requests) == 1
+        site.requests.clear()
+    assert site.draw(lines=10, wiki="enwiki")
 
 
 def span_of(headers: dict) -> tuple[int, int]:

@@ -12,6 +12,7 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -73,6 +74,27 @@ def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
             yield article
     except ET.ParseError as error:
         raise UserError(f"{name}: {_xml_problem(pages, error)}") from error
+
+
+def wrong_wiki(stream: BinaryIO, wanted: str | None) -> str:
+    """Return what to say of an open dump of another wiki than `wanted`; empty if it is of this one.
+
+    Old exports do not name their wiki. What is no dump is for others to find.
+    """
+    found = _wiki_in(stream) if wanted else None
+    return f"gives a dump of {found} instead of {wanted}" if found not in (None, wanted) else ""
+
+
+def _wiki_in(stream: BinaryIO) -> str | None:
+    """Return the wiki's name at the beginning of a dump, such as `trwiki`."""
+    with suppress(ET.ParseError, UserError):
+        for event, element in ET.iterparse(stream, events=("start", "end")):
+            name = _local(element)
+            if name == "page" or (event == "end" and name == "siteinfo"):
+                break
+            if event == "end" and name == "dbname":
+                return (element.text or "").strip() or None
+    return None
 
 
 def _xml_problem(pages: int, error: ET.ParseError) -> str:

@@ -185,14 +185,14 @@ class Download(Source):
 
         if part and self.index:
             key = self.key.removesuffix(".source")
-            where = {"cache_dir": cache_dir, "key": key, "advice": self.advice}
+            where = {"cache_dir": cache_dir, "key": key, "advice": self.advice, "wiki": self._wiki}
             sums = self._checksum_of(self.index)
             drawn = draw_streams(self.urls, self.index, output, part, checksums=sums, **where)
             origin = f"{self.origin} (streams drawn by its index)"
             return _seen(output, origin=origin, **drawn)
         checksums = {"sha256": self.sha256} if self.sha256 else self._checksum_of(self.urls)
         end = b"</mediawiki>" if self.format == "mediawiki" else b""
-        expected = Expected(None, checksums, end)
+        expected = Expected(None, checksums, end, self._check_wiki if self._wiki else None)
         fetched = download(self.urls, cache_dir=cache_dir, expected=expected, advice=self.advice)
         publish(fetched.path, output)
         return {
@@ -224,6 +224,22 @@ class Download(Source):
         texts = {"title": self.title, "version": self.version}
         changed |= {key: filled(text) for key, text in texts.items() if text}
         return self.model_copy(update={**changed, "marks": needed})
+
+    @property
+    def _wiki(self) -> str | None:
+        """The wiki that a dump is of, as its file's name has it: `trwiki`."""
+        named = _WIKI.match(_base_name(self.urls)) if self.format == "mediawiki" else None
+        return named[1] if named else None
+
+    def _check_wiki(self, path: Path) -> None:
+        """Refuse a dump that says it is of another wiki."""
+        from reproduction.data.download import RefusedError
+        from reproduction.data.dump import wrong_wiki
+        from sagevocab.corpus.text import open_bytes
+
+        with open_bytes(path) as stream:
+            if reason := wrong_wiki(stream, self._wiki):
+                raise RefusedError(reason)
 
     def _checksum_of(self, urls: list[str]) -> dict[str, str]:
         """Return the published SHA-1 of a file with these addresses, if there is one."""
@@ -274,6 +290,8 @@ def _read_sums(path: Path, name: str) -> dict[str, str]:
     return digests
 
 
+# How Wikimedia's servers name the file of a dump.
+_WIKI = re.compile(r"([a-z_]+wik[a-z]+)-(\d{8}|latest)-")
 # How lists of checksums name a file and its SHA-1.
 _SUMS = re.compile(r"^([0-9a-f]{40})[ *]+(\S+)$", re.MULTILINE)
 _ARCHIVED = re.compile(

@@ -21,7 +21,7 @@ import numpy as np
 
 from reproduction.data.corpus import check_enough, line_digest
 from reproduction.data.download import Expected, RefusedError, Span, download
-from reproduction.data.dump import Article, articles_in
+from reproduction.data.dump import Article, articles_in, wrong_wiki
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
 from reproduction.data.files import Form
 from sagevocab.corpus.text import read_lines
@@ -55,29 +55,36 @@ def draw_streams(
     cache_dir: Path,
     key: str,
     checksums: Mapping[str, str] | None = None,
+    wiki: str | None = None,
     advice: str = "download it by hand",
 ) -> dict[str, Any]:
     """Write a dump of seeded streams with enough distinct clean lines; say what it is.
 
     urls, index_urls: addresses of the dump and of its index. sample: how many lines, how they are
     cut, and the seed. cache_dir: keeps the index, and the streams for a run that resumes. key:
-    configuration key of the text. advice: what a user without that network can do.
+    configuration key of the text. wiki: the name that the dump must not contradict. advice: what a
+    user without that network can do.
 
     Raises:
         UnavailableError: no server has the dump or its index, or none gives parts of the dump.
-        UserError: no server answers, the index is none, or the whole dump has fewer lines.
+        UserError: no server answers, the index is none, the dump is of another wiki, or the whole
+            dump has fewer lines.
     """
     advice = f"{advice}, or `{key}.lines: null` to read all of the dump"
     expected = Expected(checksums=checksums or {}, check=read_index)
     index = download(index_urls, cache_dir=cache_dir, expected=expected, advice=advice)
     spans = read_index(index.path)
     dump = _Dump(urls, cache_dir, advice)
-    header = bz2.decompress(dump.read((0, spans[0][0])))
+    begin = (0, spans[0][0])
+    header = bz2.decompress(dump.read(begin))
+    if reason := wrong_wiki(io.BytesIO(header), wiki):
+        dump.file(begin).unlink()
+        raise UserError(f"{urls[0]}: {reason}; {advice}")
     enough = EnoughLines(sample.lines)
     chosen = _draw(spans, dump, header, sample.settings, enough)
     check_enough(urls[0], enough.found, sample.lines, key)
     with atomic_path(output) as temporary, temporary.open("wb") as file:
-        for span in [(0, spans[0][0]), *sorted(chosen)]:
+        for span in [begin, *sorted(chosen)]:
             file.write(dump.read(span))
         file.write(bz2.compress(_END))
     parts = f"{len(chosen)} of {len(spans)} streams"
