@@ -258,6 +258,25 @@ def test_what_is_no_path_or_number_is_refused(tmp_path: Path) -> None:
             prune_model(tmp_path, tmp_path, tmp_path / "after", pad_to_multiple_of=wrong)
 
 
+@pytest.mark.parametrize("kind", ["byte fallback", "byte-level"])
+def test_a_model_of_another_tokenizer_is_refused(kind: str, tmp_path: Path) -> None:
+    name = {"byte fallback": "llama", "byte-level": "gpt2"}[kind]
+    saved(tmp_path / "before", name)
+    tokenizer, other = KINDS[kind](), json.loads(KINDS[kind]().to_str())
+    ids = other["model"]["vocab"]
+    first, second = sorted(ids, key=ids.get)[-2:]
+    ids[first], ids[second] = ids[second], ids[first]
+    size = tokenizer.get_vocab_size() - 100
+    prune(tokenizer, LINES[:200], size, keep=[first, second], output=tmp_path / "tokenizer")
+    folders = [tmp_path / part for part in ("before", "tokenizer", "after")]
+    (folders[0] / "tokenizer.json").write_text(json.dumps(other), "utf-8")
+    with pytest.raises(UserError, match="give the model of this tokenizer") as error:
+        prune_model(*folders)
+    assert "\n" not in str(error.value)
+    tokenizer.save(str(folders[0] / "tokenizer.json"))
+    prune_model(*folders)
+
+
 @pytest.mark.parametrize("output", ["before", "tokenizer", "before/new"])
 def test_the_output_is_never_what_is_read(output: str, tmp_path: Path) -> None:
     saved(tmp_path / "before", "llama")

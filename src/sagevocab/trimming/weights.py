@@ -20,6 +20,7 @@ import numpy as np
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder, write_json
 from sagevocab.huggingface.export import check_output, disk_errors
+from sagevocab.huggingface.pretrained import load_hub
 from sagevocab.trimming.folder import ENTRIES_BEFORE, OLD_IDS
 
 # Parts of names of tensors that have a row for each token.
@@ -54,7 +55,8 @@ def prune_model(
     Hidden states of the same tokens are equal to the bit; logits are those of the tokens left.
 
     Args:
-        model: folder with a config.json and safetensors files.
+        model: folder with a config.json and safetensors files; its pieces are compared with those
+            of the tokenizer if it has a tokenizer.json, else only their number is.
         tokenizer: folder that `prune` wrote; its files are copied.
         output: a new folder.
         pad_to_multiple_of: rows of zeros are added until their number is a multiple of this.
@@ -81,6 +83,7 @@ def prune_model(
             f"model: {source} has {rows} rows, and the tokenizer had {entries} entries; give the "
             "model of this tokenizer"
         )
+    _check_pieces(source, pruned, old_ids)
     vocabulary = _Vocabulary(rows, old_ids, size)
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         for file in pruned.iterdir():
@@ -122,6 +125,20 @@ def _old_ids(folder: Path) -> tuple[np.ndarray, int]:
         return old_ids, int(_configuration(folder / "tokenizer_config.json")[ENTRIES_BEFORE])
     except (OSError, ValueError, KeyError, TypeError, EOFError, UserError) as error:
         raise UserError(f"tokenizer: {folder} is damaged; prune again") from error
+
+
+def _check_pieces(source: Path, pruned: Path, old_ids: np.ndarray) -> None:
+    """Refuse a model whose folder has a tokenizer.json with other pieces at the old ids."""
+    if not (source / "tokenizer.json").exists():
+        return
+    whole, reduced = load_hub(source, "model"), load_hub(pruned, "tokenizer")
+    for new, old in enumerate(old_ids.tolist()):
+        before, now = whole.id_to_token(old), reduced.id_to_token(new)
+        if before != now:
+            raise UserError(
+                f"model: id {old} is {before!r} in {source}/tokenizer.json, and {now!r} in the "
+                f"tokenizer that was pruned to {pruned}; give the model of this tokenizer"
+            )
 
 
 def _configuration(file: Path) -> dict[str, Any]:
