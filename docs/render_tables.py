@@ -40,6 +40,7 @@ PAGES = (
 )
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
+PROGRAM = "SaGe (released)"
 VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
 SIZES = {
     "8,000": ("English", "Turkish"),
@@ -157,9 +158,13 @@ def _cells(page: str) -> list[list[str]]:
 
 def shares() -> list[str]:
     """Return what vectors, and contexts across words, account for, with intervals over seeds."""
-    text = (REFERENCE / "intrinsic/tables/table_overlap.md").read_text(encoding="utf-8")
-    rows = [[*cells[:2], *cells[-2:]] for cells in _cells(text)]
-    shown = [row for version in VERSIONS for row in rows if row[0] == version]
+    places = ("intrinsic/tables/table_overlap.md", "controls/table_overlap_sizes.md")
+    of_run, of_program = (
+        [[*cells[:2], *cells[-2:]] for cells in _cells((REFERENCE / place).read_text("utf-8"))]
+        for place in places
+    )
+    shown = [row for row in of_program if row[0] == PROGRAM]
+    shown += [row for version in VERSIONS for row in of_run if row[0] == version]
     return markdown_table(["", "text", *TAKEN_AWAY.values()], shown)
 
 

@@ -174,7 +174,8 @@ def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway) -> Table:
     )
     places = rows.set_index(["reading", "language", "control"])
     cells = []
-    for reading, language in itertools.product(rows["reading"].unique(), rows["language"].unique()):
+    pairs = itertools.product(rows["reading"].unique(), rows["language"].unique())
+    for reading, language in (pair for pair in pairs if pair in shown.index):
         lacking = (taken_away.get(reading, {}).get(kind) for kind in TAKEN_AWAY)
         keys = [(reading, language, control) for control in lacking]
         shares = [_share(places.loc[key]) if key in places.index else NOTHING for key in keys]
