@@ -219,6 +219,7 @@ def test_the_output_is_never_the_tokenizer(output: str, read: Callable, tmp_path
         ({"vocab_size": 700, "scores": {5: 1.0}}, "scores: 5"),
         ({"vocab_size": 700, "scores": {"a": float("nan")}}, "scores: 'a'"),
         ({"vocab_size": 700, "scores": {"a": "x"}}, "scores: 'a'"),
+        ({"vocab_size": 700, "scores": {"a": 1.0}}, "have no score"),
     ],
 )
 def test_what_cannot_be_pruned_is_refused_in_one_line(arguments: dict, says: str) -> None:

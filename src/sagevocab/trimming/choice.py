@@ -27,8 +27,18 @@ _ROUND = 64  # rounds until all pieces of a model would have gone
 Cost = Callable[[str, int], float]
 
 
+def part_counts(model: Model) -> dict[str, int]:
+    """Return into how many parts each piece falls; those that can never go are left out."""
+    counts = {piece: len(model.parts(piece) or ()) for piece in model.left - model.protected}
+    return {piece: count for piece, count in counts.items() if count}
+
+
 def order_of_pruning(
-    model: Model, chunks: Chunks, by: str, scores: Mapping[str, float] | None = None
+    model: Model,
+    chunks: Chunks,
+    by: str,
+    lengths: dict[str, int],
+    scores: Mapping[str, float] | None = None,
 ) -> Iterator[str]:
     """Yield pieces in the order in which they are to go, as long as one can.
 
@@ -36,20 +46,20 @@ def order_of_pruning(
         model: all pieces; those that were yielded have gone from it.
         chunks: of the text, cut by the model; they are cut again on the way.
         by: `tokens` or `frequency`; without meaning with `scores`.
-        scores: what pieces are worth, by piece; those without a score are worth nothing.
+        lengths: the model's `part_counts`.
+        scores: what pieces are worth, by piece: all of `lengths`.
     """
     size = max(model.ids.values()) + 1
     first = chunks.occurrences(size)
     # Only by `tokens` do costs depend on how words are cut on the way.
     is_fixed = scores is not None or by == "frequency"
     a_round = len(model.ids) if is_fixed else max(1, len(model.ids) // _ROUND)
-    lengths: dict[str, int] = {}
     while True:
         occurrences = chunks.occurrences(size)
 
         def cost(piece: str, parts: int, now: np.ndarray = occurrences) -> float:
             if scores is not None:
-                return scores.get(piece, 0.0)
+                return scores[piece]
             if by == "frequency":
                 return int(first[model.ids[piece]])
             return int(now[model.ids[piece]]) * max(1, parts - 1)
@@ -76,9 +86,7 @@ def _cheapest_first(
 
     def enter(pieces: Iterable[str]) -> None:
         for piece in pieces:
-            if piece not in lengths:
-                lengths[piece] = len(model.parts(piece) or ())
-            if lengths[piece]:
+            if piece in lengths:
                 heapq.heappush(heap, entry(piece))
 
     heap: list[tuple[float, int, str]] = []

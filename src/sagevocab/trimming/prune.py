@@ -24,7 +24,7 @@ from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
 from sagevocab.huggingface.pretrained import load_hub, parsed
-from sagevocab.trimming.choice import BY, order_of_pruning
+from sagevocab.trimming.choice import BY, order_of_pruning, part_counts
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.folder import files_beside, sources_of, write_folder
 from sagevocab.trimming.models import BYTES, Model, model_of
@@ -93,7 +93,8 @@ def prune(
         texts: what it is for, as `train` takes it.
         vocab_size: entries in the end, added tokens among them.
         by: `tokens` (those that the text gains without a piece) or `frequency`.
-        scores: what pieces are worth, by piece as the file has it, in place of `by`.
+        scores: what pieces are worth, by piece as the file has it, in place of `by`; of all that
+            can go.
         keep: pieces that stay, as the file has them.
         column: of tables, the one that holds the text.
         bad_text: as for `train`.
@@ -117,7 +118,8 @@ def prune(
     whole = load_hub(tokenizer, "tokenizer")
     spec = parsed(whole, "tokenizer")
     model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
-    _check_scores(scores, whole)
+    lengths = part_counts(model)
+    _check_scores(scores, whole, lengths)
     wanted = whole.get_vocab_size(with_added_tokens=True) - _checked_size(vocab_size)
     if wanted < 0:
         raise UserError(
@@ -127,7 +129,7 @@ def prune(
     chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
     if not (before := chunks.total):
         raise UserError("texts: hold no text; give what the tokenizer is for")
-    pruned = list(islice(order_of_pruning(model, chunks, by, scores), wanted))
+    pruned = list(islice(order_of_pruning(model, chunks, by, lengths, scores), wanted))
     if len(pruned) < wanted:
         least = vocab_size + wanted - len(pruned)
         raise UserError(
@@ -149,8 +151,8 @@ def _checked_size(vocab_size: Any) -> int:
     return int(vocab_size)
 
 
-def _check_scores(scores: Any, tokenizer: Tokenizer) -> None:
-    """Refuse scores that are not finite numbers by piece."""
+def _check_scores(scores: Any, tokenizer: Tokenizer, can_go: Iterable[str]) -> None:
+    """Refuse scores that are not finite numbers by piece, or not of all pieces that can go."""
     if scores is None:
         return
     if not isinstance(scores, Mapping):
@@ -159,6 +161,11 @@ def _check_scores(scores: Any, tokenizer: Tokenizer) -> None:
         _require_piece("scores", piece, tokenizer)
         if isinstance(score, str) or not isinstance(score, Real) or not math.isfinite(score):
             raise UserError(f"scores: {piece!r} has {score!r}, which is not a finite number")
+    if missing := sorted(set(can_go) - scores.keys()):
+        raise UserError(
+            f"scores: {len(missing)} pieces that can go have no score, such as {missing[0]!r}; "
+            "give each a score, or name those that stay in keep"
+        )
 
 
 def _require_piece(key: str, piece: Any, tokenizer: Tokenizer) -> None:
