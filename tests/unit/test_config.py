@@ -170,3 +170,22 @@ def test_a_source_that_a_later_file_names_takes_the_place_of_all_of_the_other(tm
     assert {*loaded} == {"package", "dataset", "format", "title", "licence"}
     with pytest.raises(UserError, match=r"en\.source\.language: .*`dataset: wikipedia`.*mine"):
         load("language_settings", "en", 'language: hu, date: "20261101"')
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("tr: {source: {date: 2026-11-01}}", r'tr\.source\.date: 2026-11-01 .* as "20261101"'),
+        ("tr: {source: {date: 20261101}}", r'tr\.source\.date: 20261101 .* as "20261101"'),
+        ("tr: {source: {date: '2026-11'}}", r'tr\.source\.date: 2026-11 .* as "20260801"'),
+        ("tr: {source: {date: [1]}}", r'tr\.source\.date: .* as "20260801"'),
+        ("tr: {source: {hub: {repo: a}}}", r"tr\.source\.hub: .*datasets\.yaml"),
+        ("tr: {source: {url: 'https://x.org'}}", r"tr\.source\.url: .*datasets\.yaml"),
+        ("hu: {source: {path: a.txt}}", r"hu\.name: missing; .*name: Hungarian"),
+        ("hu: {nam: x, source: {path: a.txt}}", r"hu\.nam: unknown; did you mean name\?"),
+    ],
+)
+def test_a_language_or_source_in_a_wrong_form_is_told_the_right_one(said, message) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        load_run({"language_settings": yaml.safe_load(f"{{{said}}}")})
+    assert "datetime" not in str(caught.value) and "pattern" not in str(caught.value)

@@ -8,11 +8,12 @@ a validator: a SettingError with the key, what is wrong with it and what would b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from reproduction.analysis.metrics import fitting_metrics
 from reproduction.analysis.probe_kinds import SIMILARITY, probe_kind
@@ -70,6 +71,9 @@ def section(kind: type, description: str | None = None) -> Any:
 # --- texts
 
 
+_DATE = re.compile("[0-9]{8}")
+# Keys of the catalogue that say where data come from, and what they may be taken for.
+_OF_CATALOGUE = ("hub", "urls", "url")
 Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
 
 
@@ -109,6 +113,27 @@ class Source(Section):
     column: str | None = optional("The column of a table that holds the text.")
     title: str | None = optional("What a local text is, for model cards and reference results.")
     licence: str | None = optional("The licence of a local text, shown beside its title.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _names_what_the_catalogue_describes(cls, said: Any) -> Any:
+        for key in _OF_CATALOGUE if isinstance(said, Mapping) else ():
+            if key in said:
+                raise SettingError(
+                    key,
+                    "is for the catalogue: add an entry to workflow/resources/datasets.yaml, and "
+                    "name it with `dataset`",
+                )
+        return said
+
+    @field_validator("date", mode="before")
+    @classmethod
+    def _is_a_date_in_digits(cls, date: Any) -> Any:
+        digits = str(date).replace("-", "")
+        if date is None or (date == digits and _DATE.fullmatch(digits)):
+            return date
+        example = digits if _DATE.fullmatch(digits) else "20260801"
+        raise SettingError("", f'{date} is not text of eight digits; write it as "{example}"')
 
     @property
     def kind(self) -> str | None:
@@ -182,6 +207,14 @@ class Language(Section):
     )
     source: Source
     morphology: Morphology | None = optional()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_name(cls, said: Any) -> Any:
+        # An unknown key may be a misspelt `name`, and is refused as such.
+        if isinstance(said, Mapping) and said.keys() <= cls.model_fields.keys() - {"name"}:
+            raise SettingError("name", "missing; say what figures call it, such as name: Hungarian")
+        return said
 
 
 class Domain(Section):
