@@ -176,9 +176,10 @@ def refused(tmp_path: Path, change: dict, size: int = 900) -> str:
     ("change", "says"),
     [
         ({"quantization_config": {}}, "is quantized"),
+        ({"compression_config": {}}, "is quantized"),
         ({"vocab_size_per_layer_input": 100}, "vocab_size_per_layer_input"),
         ({"vocab_size": 5}, "has 5 rows"),
-        ({"vocab_size": 1200}, "no tensor with 1200 rows"),
+        ({"vocab_size": 1200}, "and the configuration 1200 rows"),
         ({"vocab_size": 30_000}, "has 30000 rows, and the tokenizer had 1100 entries"),
         ({"bos_token_id": 10**6}, "bos_token_id is 1000000"),
         ({"text_config": {"image_token_index": 10**6}}, "image_token_index is 1000000"),

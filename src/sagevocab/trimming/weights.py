@@ -29,6 +29,10 @@ _OF_VOCABULARY = re.compile(
     r"|shared|lm_head|output|final_logits_bias|cls\.predictions|predictions|vocab_projector|lm_loss"
     r"|generator_lm_head|pred_layer\.proj)(\.|$)|(^|\.)embeddings\.weight$|^decoder\.(weight|bias)$"
 )
+# Each has a row an id, so another length is not that of the configuration's vocabulary.
+_EMBEDDINGS = re.compile(
+    r"(^|\.)(embed_tokens|wte|word_embeddings?|embed_in|tok_embeddings)\.weight$"
+)
 _OF_POSITIONS = re.compile(r"position|(^|\.)wpe\.")
 # Keys of configurations that hold ids of tokens, and those that look as if they did.
 _ID = re.compile(
@@ -156,7 +160,7 @@ def _rows_of(config: Mapping[str, Any], source: Path) -> int:
     Raises:
         UserError: it is quantized, or has no vocabulary, or more than one.
     """
-    if "quantization_config" in config:
+    if {"quantization_config", "compression_config"} & {*config}:
         raise UserError(f"model: {source} is quantized; prune the model before it is")
     sizes = _sizes(config)
     found = set().union(*sizes.values())
@@ -285,6 +289,11 @@ def _plan(file: Path, vocabulary: _Vocabulary) -> list[_Tensor]:
             raise UserError(
                 f"model: {file.name} has {name} of shape {list(shape)}; one side is as long as the "
                 f"vocabulary ({vocabulary.rows}), and a tensor of this name is not known to be its"
+            )
+        if not axes and _EMBEDDINGS.search(name):
+            raise UserError(
+                f"model: {file.name} has {name} of shape {list(shape)}, and the configuration "
+                f"{vocabulary.rows} rows; correct vocab_size in config.json"
             )
         axis = axes[0] if axes else None
         new_shape = tuple(
