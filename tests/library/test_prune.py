@@ -116,6 +116,12 @@ def test_sizes_are_nested_and_tokens_cost_less_than_random(kind: str) -> None:
     assert tokens[0] < tokens[1]
 
 
+def test_the_result_is_shown_by_its_sizes() -> None:
+    result = pruned("byte-level")
+    shown = f"entries={len(result.old_ids)}, pruned={CUT}, tokens={result.tokens}"
+    assert repr(result) == f"PrunedTokenizer({shown})"
+
+
 # --- folders
 
 

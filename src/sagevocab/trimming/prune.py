@@ -32,7 +32,7 @@ from sagevocab.trimming.models import BYTES, Model, model_of
 Spec = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrunedTokenizer:
     """A tokenizer with fewer entries.
 
@@ -46,6 +46,11 @@ class PrunedTokenizer:
     tokens: tuple[int, int]
     _files: Mapping[str, bytes]
     _sources: list[Path]
+
+    def __repr__(self) -> str:
+        """Return the sizes alone: the whole would be megabytes."""
+        entries, pruned = len(self.old_ids), len(self.pruned)
+        return f"PrunedTokenizer({entries=}, {pruned=}, tokens={self.tokens})"
 
     def save(self, output: str | Path, *, force: bool = False) -> None:
         """Write a folder for `AutoTokenizer.from_pretrained`, with `old_ids.npy` beside.
