@@ -366,6 +366,7 @@ def test_a_proxy_that_refuses_is_said_and_is_not_the_server(
         with pytest.raises(UserError, match=rf"\({message}") as caught:
             get(["https://a.invalid/a"], tmp_path)
     assert type(caught.value) is UserError
+    assert ("run again later" in str(caught.value)) == (status in (502, None))
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
     with pytest.raises(UserError, match=r"\(the proxy cannot be reached; see HTTPS_PROXY\)"):
         get(["https://a.invalid/a"], tmp_path)
@@ -397,6 +398,16 @@ def test_an_address_of_a_proxy_that_cannot_be_used_is_said_without_its_password(
     with pytest.raises(UserError, match=message) as caught:
         get(["https://a.invalid/a"], tmp_path)
     assert "sec" not in str(caught.value) and "ret@" not in str(caught.value)
+    assert "run again later" not in str(caught.value) or "be reached" in str(caught.value)
+
+
+@pytest.mark.parametrize("contact", ["me\nyou", "\u20ac"])
+def test_a_contact_that_is_no_header_is_named(server, tmp_path, monkeypatch, contact) -> None:
+    monkeypatch.setattr(module, "_CONTACT", contact)
+    monkeypatch.setitem(module._HEADERS, "User-Agent", f"sagevocab ({contact})")
+    with pytest.raises(UserError, match="SAGEVOCAB_CONTACT is no value") as caught:
+        get([f"{server.url}/a"], tmp_path)
+    assert "run again later" not in str(caught.value)
 
 
 def test_headers_that_are_malformed_bring_no_signed_address_into_the_log(
@@ -417,8 +428,11 @@ def test_certificates_that_cannot_be_used_are_said(server, tmp_path, monkeypatch
     if text is not None:
         bundle.write_text(text)
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(bundle))
-    with pytest.raises(UserError, match=r"\(REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE has no cert"):
+    with pytest.raises(
+        UserError, match=r"\(REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE has no cert"
+    ) as caught:
         get([server.url.replace("http:", "https:")], tmp_path)
+    assert "run again later" not in str(caught.value)
 
 
 def test_an_authorization_goes_to_no_other_server_and_is_in_no_message(server, tmp_path) -> None:

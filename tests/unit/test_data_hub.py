@@ -69,6 +69,14 @@ def rows(folder: Path) -> pd.DataFrame:
     return pd.read_parquet(folder / "out")
 
 
+@pytest.mark.parametrize("address", ["hub.example", "http://hub.invalid", "http://127.0.0.1:9"])
+def test_an_endpoint_that_is_no_hub_is_named(site, tmp_path, monkeypatch, address) -> None:
+    monkeypatch.setattr(constants, "ENDPOINT", address)
+    with pytest.raises(UserError, match="HF_ENDPOINT") as caught:
+        get(words(), tmp_path)
+    assert "\n" not in str(caught.value)
+
+
 def test_several_files_of_the_hub_become_one_table(site, tmp_path) -> None:
     seen = get(words(), tmp_path)
     pd.testing.assert_frame_equal(rows(tmp_path), ROWS)

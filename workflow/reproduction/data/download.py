@@ -68,13 +68,16 @@ class ForbiddenError(UserError):
 class RefusedError(Exception):
     """This address does not give the file; the next one may."""
 
-    def __init__(self, reason: str, *, gone: bool = False, forbidden: bool = False) -> None:
+    def __init__(
+        self, reason: str, *, gone: bool = False, forbidden: bool = False, lasting: bool = False
+    ) -> None:
         """Say why.
 
-        gone: the address has no such file. forbidden: it does not give the file to us.
+        gone: the address has no such file. forbidden: it does not give the file to us. lasting: a
+        setting of this machine is wrong, and time does not mend it.
         """
         super().__init__(reason)
-        self.gone, self.forbidden = gone, forbidden
+        self.gone, self.forbidden, self.lasting = gone, forbidden, lasting
 
 
 class PassingError(RefusedError):
@@ -179,6 +182,8 @@ def _failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
         return UnavailableError(f"{failures}; {advice}")
     if any(error.forbidden for error in refusals.values()):
         return ForbiddenError(f"{failures}; {advice}")
+    if all(error.lasting for error in refusals.values()):
+        return UserError(f"{failures}; mend this, or {advice}")
     return UserError(f"{failures}; run again later, or {advice}")
 
 
@@ -514,7 +519,7 @@ class _Request:
         if status in (202, 408, 421, 425, 429) or status >= 500:
             raise PassingError(reason, wait=_retry_after(response))
         if status == 407:
-            raise RefusedError(_refused_by_proxy(407))
+            raise RefusedError(_refused_by_proxy(407), lasting=True)
         # The server has what its storage lacks.
         gone = status in (404, 410, 451) and not elsewhere
         raise RefusedError(reason, gone=gone, forbidden=status in (401, 403))
@@ -606,11 +611,13 @@ def _retry_after(response: requests.Response) -> float:
 
 
 _ODD = (ValueError, OverflowError)  # of addresses and headers, such as that of a redirect
+_NO_HEADER = "InvalidHeader|UnicodeEncodeError"
+_ENDLESS = "TooManyRedirects"  # which the server can mend, and no setting here
 # What the errors of a failed attempt are called or say -> what went wrong. The messages themselves
 # have signed addresses in them.
 _LASTING = {
     "appears to only use HTTP": "the proxy is not encrypted; write HTTPS_PROXY=http://HOST:PORT",
-    "TooManyRedirects": "redirects without end",
+    _ENDLESS: "redirects without end",
     "invalid path|NO_CERTIFICATE|PEM lib": "REQUESTS_CA_BUNDLE or CURL_CA_BUNDLE has no "
     "certificates; name the file of your network's, or unset it",
     "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified; see REQUESTS_CA_BUNDLE",
@@ -618,7 +625,7 @@ _LASTING = {
     "InvalidProxyURL": "HTTPS_PROXY is no address; write http://HOST:PORT",
     "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this, or HTTPS_PROXY, is no "
     "address",
-    "InvalidHeader|UnicodeEncodeError": "a header cannot be sent; see whether HF_TOKEN is "
+    _NO_HEADER: "a header cannot be sent; see whether HF_TOKEN is "
     "whole, and the password in HTTPS_PROXY",
 }
 _PASSING = {
@@ -630,6 +637,10 @@ _PASSING = {
     "ProtocolError|IncompleteRead": "the connection was cut",
     "": "no connection",
 }
+
+
+def _is_header(text: str) -> bool:
+    return text.isprintable() and text == text.encode("latin-1", "replace").decode("latin-1")
 
 
 def _refused_by_proxy(status: int) -> str:
@@ -656,12 +667,14 @@ def _network_error(error: Exception) -> RefusedError:
         causes.append(cause)
     text = " ".join(f"{type(cause).__name__}: {cause}" for cause in causes)
     if refusal := re.search(r"Tunnel connection failed: (\d{3})", text):
+        reason = _refused_by_proxy(int(refusal[1]))
         is_busy = refusal[1].startswith("5")
-        kind = PassingError if is_busy else RefusedError
-        return kind(_refused_by_proxy(int(refusal[1])))
+        return PassingError(reason) if is_busy else RefusedError(reason, lasting=True)
     for sign, reason in _LASTING.items():
         if re.search(sign, text):
-            return RefusedError(reason)
+            if sign == _NO_HEADER and not _is_header(_CONTACT):
+                reason = "SAGEVOCAB_CONTACT is no value of a header; write an address in one line"
+            return RefusedError(reason, lasting=sign != _ENDLESS)
     if isinstance(error, _ODD):
         return RefusedError("answers with a header that means nothing")
     return PassingError(next(reason for sign, reason in _PASSING.items() if re.search(sign, text)))
