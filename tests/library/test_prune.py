@@ -6,7 +6,7 @@ import functools
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -184,6 +184,15 @@ def test_a_folder_loads_as_its_class_without_files_of_other_ids(make, tmp_path: 
     assert written == expected | {"old_ids.npy"}
 
 
+def test_a_file_beside_its_configuration_is_its_folder(tmp_path: Path) -> None:
+    before = bert_folder(tmp_path / "bert")
+    results = [prune(path, TEXT, 700) for path in (before, before / "tokenizer.json")]
+    for name, result in zip("ab", results, strict=True):
+        result.save(tmp_path / name)
+    a, b = ({file.name: file.read_bytes() for file in (tmp_path / x).iterdir()} for x in "ab")
+    assert a == b
+
+
 def test_numbers_of_added_tokens_are_those_of_the_pruned_tokenizer(tmp_path: Path) -> None:
     prune(bert_folder(tmp_path / "bert"), TEXT, 700, output=tmp_path / "after")
     bert = Tokenizer.from_file(str(tmp_path / "after/tokenizer.json"))
@@ -273,6 +282,15 @@ def test_padding_and_truncation_stay() -> None:
 def test_a_text_without_tokens_is_refused() -> None:
     with pytest.raises(UserError, match="texts: hold no text"):
         prune(whole("byte-level"), [""], 700)
+
+
+def test_a_size_that_is_too_small_is_refused_before_the_text_is_read() -> None:
+    def text() -> Iterator[str]:
+        raise AssertionError
+        yield
+
+    with pytest.raises(UserError, match="^vocab_size: 10 is too small"):
+        prune(whole("unigram"), text(), 10)
 
 
 def test_what_is_to_stay_stays() -> None:

@@ -154,7 +154,7 @@ TEXTS = [
 ]
 COLUMNS = [
     ("a.jsonl", "set column", "a.jsonl", None),
-    ("a.txt:1", "not a JSON object", ["a.txt", "a.jsonl"], "text"),
+    ("a.txt:1", "leave column out", ["a.txt", "a.jsonl"], "text"),
     ("a.jsonl", "one of id, text", "a.jsonl", "txt"),
     ("a.jsonl", "column 'id', row 1", "a.jsonl", "id"),
     ("a.jsonl", "row 2: holds what is not UTF-8", "a.jsonl", "text"),

@@ -388,9 +388,11 @@ def _json_rows(path: str | Path, errors: str) -> Iterator[Row]:
         except ValueError:
             row = None
         if not isinstance(row, dict):
+            is_table = file_ending(path) in TABLE_ENDINGS
+            remedy = "or check the format" if is_table else "or leave column out for lines of text"
             raise UserError(
                 f"{path}:{number}: is not a JSON object of UTF-8, as every line of jsonl is; "
-                "correct it or check the format"
+                f"correct it {remedy}"
             )
         yield row
 

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 
 from sagevocab.errors import UserError
 from sagevocab.files import atomic_folder
-from sagevocab.huggingface.detect import path_of
+from sagevocab.huggingface.detect import path_of, tokenizer_json
 from sagevocab.huggingface.export import check_output, disk_errors, write_tokenizer
 from sagevocab.huggingface.sentencepiece import ordinary_pieces, parse_model
 from sagevocab.huggingface.special_tokens import roles_of
@@ -30,10 +30,15 @@ _KNOWN = ("tokenizer_config.json", "special_tokens_map.json", "chat_template.jin
 
 
 def files_beside(source: Any) -> dict[str, bytes]:
-    """Return what goes along of a tokenizer's folder, by name; of an object, what it saves."""
+    """Return what goes along of a tokenizer's folder, by name; of an object, what it saves.
+
+    A `tokenizer.json` beside a `tokenizer_config.json` is its folder.
+    """
     path = path_of(source)
     if path is not None:
-        return _read(Path(path)) if Path(path).is_dir() else {}
+        file = tokenizer_json(Path(path))
+        is_folder = Path(path).is_dir() or file.with_name("tokenizer_config.json").exists()
+        return _read(file.parent) if is_folder and file.name == "tokenizer.json" else {}
     if not hasattr(source, "save_pretrained"):
         return {}
     with tempfile.TemporaryDirectory(prefix="sagevocab-") as place:

@@ -131,16 +131,12 @@ def prune(
             f"vocab_size: {vocab_size} is more than the {wanted + vocab_size} entries of {name}; "
             "give fewer"
         )
+    _require_enough(len(lengths), wanted, vocab_size, name)  # before the text is read
     chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
     if not (before := chunks.total):
         raise UserError("texts: hold no text; give what the tokenizer is for")
     pruned = list(islice(order_of_pruning(model, chunks, by, lengths, scores), wanted))
-    if len(pruned) < wanted:
-        least = vocab_size + wanted - len(pruned)
-        raise UserError(
-            f"vocab_size: {vocab_size} is too small: without {len(pruned)} pieces, no more can go "
-            f"from {name}; give {least} or more"
-        )
+    _require_enough(len(pruned), wanted, vocab_size, name)
     reduced, old_ids = _without(whole, spec, model)
     chunks.encode_again(model, pruned)
     tokens = before, chunks.total
@@ -154,6 +150,15 @@ def _checked_size(vocab_size: Any) -> int:
     if isinstance(vocab_size, bool) or not isinstance(vocab_size, Integral) or vocab_size < 1:
         raise UserError(f"vocab_size: {vocab_size!r} is not a number of entries")
     return int(vocab_size)
+
+
+def _require_enough(can_go: int, wanted: int, vocab_size: int, name: str) -> None:
+    """Refuse a size for which more pieces would have to go than can."""
+    if can_go < wanted:
+        raise UserError(
+            f"vocab_size: {vocab_size} is too small: without {can_go} pieces, no more can go "
+            f"from {name}; give {vocab_size + wanted - can_go} or more"
+        )
 
 
 def _check_scores(scores: Any, tokenizer: Tokenizer, can_go: Iterable[str]) -> None:
