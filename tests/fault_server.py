@@ -8,6 +8,7 @@ import hashlib
 import http.server
 import json
 import random
+import signal
 import threading
 import time
 import urllib.parse
@@ -92,9 +93,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
 
     def drip(self, sent: bytes, begin: bytes = b"") -> None:
-        """Send a beginning, and the rest byte by byte until the client has enough."""
+        """Send a beginning, and the rest byte by byte until the client has enough.
+
+        A client in this process has enough after some bytes: its alarm goes off now, not by the
+        clock, which on a busy machine would go off for servers that are well, too.
+        """
         self.wfile.write(begin)
-        for byte in sent:
+        for number, byte in enumerate(sent):
+            if number == 5 and callable(signal.getsignal(signal.SIGALRM)):
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
             self.wfile.write(bytes([byte]))
             self.wfile.flush()
             time.sleep(0.01)
