@@ -17,6 +17,7 @@ from report_samples import run, settings, write_inputs
 from reproduction.paper.report import (
     build_report,
     differences,
+    tokenizer_title,
 )
 from sagevocab.errors import UserError
 from sagevocab.huggingface.export import Card, WordSettings, export_greedy
@@ -189,3 +190,19 @@ def test_a_piece_that_spells_the_end_of_a_script_does_not_end_it(tmp_path: Path,
     [language] = json.loads(embedded)["languages"]
     assert language["pieces"].split("\n") == PIECES
     assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]
+
+
+@pytest.mark.parametrize(
+    ("label", "preset", "title"),
+    [
+        ("SaGe (printed)", "printed", "SaGe (printed)"),
+        ("SaGe (released loss), shuffled words", "released_loss (contexts: shuffled)", None),
+        ("counts, ranked again", "counts (rerank_every: 1)", None),
+        ("mine", "printed", "mine (printed)"),
+        ("mine", "printed (seed: 7)", "mine: printed (seed: 7)"),
+        ("BPE", None, "BPE"),
+    ],
+)
+def test_a_title_says_the_preset_once(label: str, preset: str | None, title: str | None) -> None:
+    run = {"labels": {"one": label}, "presets": {"one": preset}}
+    assert tokenizer_title("one", run) == (title or label)

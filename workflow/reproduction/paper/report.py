@@ -214,7 +214,7 @@ def _summary(findings: Path | str) -> Markup:
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
     """Return a tokenizer's label, with its preset if SaGe made it and the label does not say so."""
     label, preset = run["labels"].get(name, name), run["presets"].get(name)
-    if preset in (None, label):
+    if preset is None or preset.partition(" ")[0].replace("_", " ") in label.replace("_", " "):
         return label
     return f"{label}: {preset}" if preset.endswith(")") else f"{label} ({preset})"
 
