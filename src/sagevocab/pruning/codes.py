@@ -37,7 +37,7 @@ from sagevocab.numba_cache import provide_cache
 from sagevocab.pruning.kernels import Lines
 from sagevocab.pruning.loss import Losses, count_lines
 from sagevocab.segmentation import counts as counting
-from sagevocab.segmentation.decoder import Decoder, Table, slot_of
+from sagevocab.segmentation.decoder import Decoder
 
 provide_cache()
 
@@ -186,6 +186,13 @@ def _by_piece(first: np.ndarray, pieces: np.ndarray, n_pieces: int) -> _Ablation
     return _Ablations(_offsets(pieces, n_pieces), numbers, types[numbers])
 
 
+class _Table(NamedTuple):
+    """Numbers by key, in open addressing: keys int64[2^n], -1 where free, and values int64."""
+
+    keys: np.ndarray
+    values: np.ndarray
+
+
 class _Code(NamedTuple):
     """What the cost of a bigram depends on.
 
@@ -194,7 +201,7 @@ class _Code(NamedTuple):
     of a context. shares: float64[symbols], U of what is predicted.
     """
 
-    bigrams: Table
+    bigrams: _Table
     contexts: np.ndarray
     context_of: np.ndarray
     freed: np.ndarray
@@ -203,7 +210,7 @@ class _Code(NamedTuple):
 
 def _code_of(cut: _Cut, counts: np.ndarray, after: _Neighbours, context_of: np.ndarray) -> _Code:
     """Count the bigrams of a text; counts: int64[types], how often it has each word type."""
-    bigrams = Table(*_count_bigrams(cut, counts, after, context_of))
+    bigrams = _Table(*_count_bigrams(cut, counts, after, context_of))
     used = bigrams.keys >= 0
     symbols = len(context_of)
     left, right = np.divmod(bigrams.keys[used], symbols)
@@ -215,9 +222,20 @@ def _code_of(cut: _Cut, counts: np.ndarray, after: _Neighbours, context_of: np.n
 
 
 @njit(cache=True, nogil=True)
+def _slot(keys, key):
+    """Return where `key` stands in a table, or the free slot where it belongs."""
+    mask = len(keys) - 1
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    slot = np.int64(mixed >> np.uint64(32)) & mask
+    while keys[slot] != -1 and keys[slot] != key:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@njit(cache=True, nogil=True)
 def _add(table, key, value):
     """Add to the number of a key; return whether the key is new."""
-    slot = slot_of(table.keys, key)
+    slot = _slot(table.keys, key)
     is_new = table.keys[slot] == -1
     table.keys[slot] = key
     table.values[slot] += value
@@ -230,7 +248,7 @@ def _empty(entries):
     capacity = 16
     while capacity < 2 * entries:
         capacity *= 2
-    return Table(np.full(capacity, -1, np.int64), np.zeros(capacity, np.int64))
+    return _Table(np.full(capacity, -1, np.int64), np.zeros(capacity, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -375,7 +393,7 @@ def _growth(changes, code, of_context):
             continue
         context = key // symbols
         of_context[context] += change
-        count = code.bigrams.values[slot_of(code.bigrams.keys, key)]  # 0 in a free slot
+        count = code.bigrams.values[_slot(code.bigrams.keys, key)]  # 0 in a free slot
         lower = code.freed[context] * code.shares[key - context * symbols]
         growth += _of_bigram(count + change, lower) - _of_bigram(count, lower)
     for slot in range(len(changes.keys)):
