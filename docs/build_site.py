@@ -19,7 +19,7 @@ import yaml
 
 import sagevocab
 from reproduction.config import load_run
-from reproduction.paper.control_pieces import read_orders
+from reproduction.paper.control_pieces import kept_by, read_orders
 from reproduction.paper.report import build_playground
 from sagevocab.huggingface.load import convert
 from sagevocab.pieces import write_pieces
@@ -73,7 +73,7 @@ def counts_tokenizer(folder: Path, language: str) -> Path:
     """Export what the control that counts keeps; return its tokenizer.json."""
     orders = read_orders(PRUNINGS / f"{language}.parquet")
     folder.mkdir(parents=True)
-    write_pieces(folder / "pieces.txt", [*orders.index[orders[COUNTS] < 0]])
+    write_pieces(folder / "pieces.txt", kept_by(orders, COUNTS))
     convert(folder / "pieces.txt", folder / COUNTS, words=WordSettings())
     return folder / COUNTS / "tokenizer.json"
 

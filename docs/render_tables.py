@@ -18,12 +18,13 @@ import pandas as pd
 
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame, read_records
 from reproduction.paper.claims_page import SIGNS
-from reproduction.paper.control_pieces import LABELS, LANGUAGES, read_orders
+from reproduction.paper.control_pieces import LABELS, LANGUAGES, kept_by, read_orders
 from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import tally
 from reproduction.paper.two_runs import two_runs_markdown
+from sagevocab.corpus.words import split_words
 from sagevocab.pieces import WORD_START, read_pieces
 from sagevocab.segmentation.segmenter import GreedySegmenter
 
@@ -65,14 +66,21 @@ README_CONTROLS = {
 MOST = 0.5
 # The sentence of the README, of the paper's Table 1.
 SENTENCE = "This gene is a pseudogene in humans and most other primates."
-PRESETS = {  # preset -> its name in the runs, what it is, what it is for
-    "printed": ("sage", "the algorithm as the paper prints it (default)", "study the algorithm"),
+PRESETS = {  # preset -> its names in the claims and in the prunings, what it is, what it is for
+    "printed": (
+        "sage",
+        "sage",
+        "the algorithm as the paper prints it (default)",
+        "study the algorithm",
+    ),
     "released_loss": (
         "sage_released",
+        "sage_released_loss",
         "the loss of the authors' program; `released` is the program",
         "get what the paper describes",
     ),
     "counts": (
+        "counts",
         "counts",
         "a ratio of counts, without Word2Vec",
         "get nearly that in seconds",
@@ -87,9 +95,8 @@ def segmentations() -> list[str]:
     orders = read_orders(REFERENCE / "controls/16000/en.parquet")
     names = {"SaGe (printed)": "sage", VERSIONS[0]: "sage_released_loss", "counts": "counts"}
     vocabularies = {"BPE": pieces}
-    vocabularies |= {label: [*orders.index[orders[name] < 0]] for label, name in names.items()}
-    words = [f"{WORD_START}{word}" for word in re.findall(r"[\w]+|[.]", SENTENCE)]
-    words[-1] = words[-1].lstrip(WORD_START)
+    vocabularies |= {label: kept_by(orders, name) for label, name in names.items()}
+    words = split_words(SENTENCE)
     lines = [
         f"{label:{max(map(len, vocabularies))}}  {' '.join(_cut(vocabulary, words))}"
         for label, vocabulary in vocabularies.items()
@@ -111,10 +118,9 @@ def presets() -> list[str]:
     ratios = ratios.assign(name=ratios["control"].fillna(ratios["tokenizer"]))
     tokens = ratios.groupby("name")["value"].mean()
     orders = read_orders(REFERENCE / "controls/16000/en.parquet")
-    rows = []
-    for preset, (name, what, use) in PRESETS.items():
-        column = name.replace("released", "released_loss")
-        dropped = sum(orders[column].get(piece, -1) >= 0 for piece in frequent_starts())
+    frequent, rows = frequent_starts(), []
+    for preset, (name, column, what, use) in PRESETS.items():
+        dropped = sum(orders[column].get(piece, -1) >= 0 for piece in frequent)
         cells = [f"{tokens[name]:.3f}", f"{met[name]:.0f}", str(dropped), use]
         rows.append([f"`{preset}`", what, *cells])
     head = ["preset", "what it is", "tokens, BPE = 1", f"of {measured} statements"]

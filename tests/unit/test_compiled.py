@@ -9,6 +9,7 @@ MODULES = [
     "sagevocab.segmentation.decoder",
     "sagevocab.pruning.codes",
     "sagevocab.pruning.kernels",
+    "sagevocab.pruning.released",
     "sagevocab.segmentation.counts",
     "sagevocab.word2vec.blocks",
 ]

@@ -30,12 +30,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from sagevocab.corpus.reading import expanded
+from sagevocab.corpus import reading
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.numba_cache import provide_cache
 from sagevocab.pieces import WORD_START, prunable
-from sagevocab.pruning.kernels import changed_lines
+from sagevocab.pruning import kernels
 from sagevocab.pruning.loss import Losses, make_decoder
 from sagevocab.segmentation.decoder import Decoder, build_trie
 
@@ -258,7 +258,7 @@ class ReleasedLosses:
         losses, changed = np.zeros(n_lines), np.arange(n_lines)
         if self._taken is not None:
             before, losses = self._taken
-            changed = changed_lines(lines, _changed(before, lines))
+            changed = kernels.changed_lines(lines, _changed(before, lines))
         rows, window = self._vectors.rows, self._settings.window
         parts = np.array_split(changed, _PARTS)
         new = pool.map(lambda part: _line_losses(known, part, rows, window), parts)
@@ -320,7 +320,7 @@ def _changed(before, after):
 
 def _known(lines: _Lines) -> _Known:
     """Return the tokens of all lines."""
-    tokens, ends = expanded(lines.types, lines.offsets[1:], lines.tokens, lines.starts)
+    tokens, ends = reading.expanded(lines.types, lines.offsets[1:], lines.tokens, lines.starts)
     return _Known(tokens, np.append(0, ends))
 
 

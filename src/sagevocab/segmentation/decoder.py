@@ -35,7 +35,7 @@ Runs = tuple[np.ndarray, np.ndarray]  # values one after another, int64[runs + 1
 
 
 class Table(NamedTuple):
-    """Open addressing: `keys` int64[2^n], -1 where free, and their `values`, integers[2^n]."""
+    """Open addressing: `keys` int64[2^n], -1 where free, and their `values` int32[2^n]."""
 
     keys: np.ndarray
     values: np.ndarray
@@ -171,7 +171,7 @@ def _empty_table(entries: int) -> Table:
 
 
 @njit(cache=True, nogil=True)
-def slot_of(keys, key):
+def _slot(keys, key):
     """Return where `key` stands in the table, or the free slot where it belongs."""
     mask = len(keys) - 1
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
@@ -185,7 +185,7 @@ def slot_of(keys, key):
 def _fill_table(table, keys):
     """Give each key its position as value; the first of equal keys wins."""
     for value in range(len(keys)):
-        slot = slot_of(table.keys, keys[value])
+        slot = _slot(table.keys, keys[value])
         if table.keys[slot] == -1:
             table.keys[slot] = keys[value]
             table.values[slot] = value
@@ -201,7 +201,7 @@ def _fill_trie(codes, offsets, edges, ends):
         node = 0
         for at in range(offsets[piece], offsets[piece + 1]):
             key = np.int64(node) << _CODE_BITS | codes[at]
-            slot = slot_of(edges.keys, key)
+            slot = _slot(edges.keys, key)
             if edges.keys[slot] == -1:
                 edges.keys[slot] = key
                 edges.values[slot] = nodes
@@ -245,7 +245,7 @@ def _match(codes, trie, found, lengths):
     node = 0
     for at in range(len(codes)):
         key = np.int64(node) << _CODE_BITS | codes[at]
-        slot = slot_of(trie.edges.keys, key)
+        slot = _slot(trie.edges.keys, key)
         if trie.edges.keys[slot] == -1:
             break
         node = trie.edges.values[slot]
@@ -324,7 +324,7 @@ def _rank(ranks, left, right):
     if left < 0 or right < 0:
         return -1
     key = np.int64(left) << 32 | np.int64(right)
-    slot = slot_of(ranks.keys, key)
+    slot = _slot(ranks.keys, key)
     return ranks.values[slot] if ranks.keys[slot] == key else -1
 
 

@@ -20,10 +20,8 @@ from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START
 
-LANGUAGES = {
-    **{"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"},
-    **{"vi": "Vietnamese", "hi": "Hindi"},
-}
+LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
+LANGUAGES |= {"vi": "Vietnamese", "hi": "Hindi"}
 SAGE = {
     "sage": "SaGe (printed)",
     "sage_released": "SaGe (released)",
@@ -65,6 +63,11 @@ def read_orders(path: Path) -> pd.DataFrame:
         UserError: the file is missing or damaged.
     """
     return read_parquet(path).set_index("piece")
+
+
+def kept_by(orders: pd.DataFrame, name: str) -> list[str]:
+    """Return the pieces that the column of a tokenizer keeps, in the initial order."""
+    return [*orders.index[orders[name] < 0]]
 
 
 def seeds_of(orders: pd.DataFrame, tokenizer: str) -> list[str]:
