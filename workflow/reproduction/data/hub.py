@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _HUB = "https://huggingface.co"
+# What is said of an address that is not the hub's.
+_NO_HUB = r"is no address|does not resolve|no connection|something else than a list"
 _COMMIT = re.compile("[0-9a-f]{40}")
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 # 0003.parquet, as the hub names parts of a set that it converts; train-00003-of-00041.parquet
@@ -228,7 +230,7 @@ def _fetch(source: Hub, url: str, cache_dir: Path, expected: Expected) -> Path:
             "it may be renamed"
         ) from error
     except UserError as error:
-        if constants.ENDPOINT == _HUB:
+        if constants.ENDPOINT == _HUB or not re.search(_NO_HUB, str(error)):
             raise
         raise type(error)(f"{error}; see whether HF_ENDPOINT is right") from error
 
