@@ -183,7 +183,7 @@ def check_output(folder: str | Path, force: bool, sources: Iterable[str | Path] 
     for source in sources:
         place, read = folder.resolve(), Path(source).resolve()
         if place == read or place in read.parents or read in place.parents:
-            raise UserError(f"{folder}: is, holds or lies in {source}; give another output")
+            raise UserError(f"{folder}: is, holds or lies in what is read, {source}; give another")
     _check_place(folder)
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder}: is a file; give the name of a new folder")
