@@ -31,7 +31,7 @@ from sagevocab.files import read_json, write_json, write_npz, write_text
 from sagevocab.huggingface import sentencepiece
 from sagevocab.initial.sentencepiece_models import train_bpe
 from sagevocab.pieces import prunable
-from sagevocab.pruning.released import ReleasedSettings, prune_as_released
+from sagevocab.pruning.released import prune_as_released
 from sagevocab.pruning.sage import build_sage, settings_from
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
 from sagevocab.settings import TrainingSettings
@@ -107,7 +107,7 @@ def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> No
             preset = settings_from("released_loss", **settings, seed=seed)
             built = build_sage(corpus, pieces, merges, embeddings, preset, Word2VecSettings())
             pruned[f"preset, {kind}"] = list(built.ablations["piece"])
-            exact = ReleasedSettings(**settings)
+            exact = settings_from("released", **settings)
             batches = prune_as_released(corpus, pieces, merges, embeddings.target, exact)
             pruned[f"exact, {kind}"] = [piece for batch in batches for piece in batch.pruned]
             if f"program, {kind}" not in pruned:

@@ -15,7 +15,7 @@ import pytest
 import oracle
 from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
 from sagevocab.errors import UserError
-from sagevocab.pruning.released import Batch, ReleasedSettings, prune_as_released
+from sagevocab.pruning.released import Batch, prune_as_released
 from sagevocab.pruning.sage import build_sage
 from sagevocab.settings import Word2VecSettings, settings_from
 from sagevocab.word2vec.embeddings import Embeddings
@@ -29,7 +29,7 @@ def read(name: str) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def pruned(golden: dict[str, Any], *, threads: int = 1, **changes: int) -> list[Batch]:
+def pruned(golden: dict[str, Any], **changes: int) -> list[Batch]:
     given = golden["settings"]
     settings = {
         "vocab_size": given["final"],
@@ -39,9 +39,8 @@ def pruned(golden: dict[str, Any], *, threads: int = 1, **changes: int) -> list[
     }
     corpus = WordCorpus.from_lines(golden["lines"], Normalizer())
     pieces, target = golden["pieces"], np.array(golden["target"])
-    options = ReleasedSettings(**settings | changes)
-    batches = prune_as_released(corpus, pieces, merges_of(pieces), target, options, threads=threads)
-    return list(batches)
+    options = settings_from("released", **settings | changes)
+    return list(prune_as_released(corpus, pieces, merges_of(pieces), target, options))
 
 
 @pytest.mark.parametrize("name", RUNS)
@@ -113,11 +112,10 @@ def sage_1_line_loss(
 
 def test_lines_and_samples_are_those_of_python_s_random() -> None:
     golden = read("sage_1_plain")
-    (batch, *_) = pruned(golden, loss_lines=3, lines=60)
+    (batch, *_) = pruned(golden, loss_lines=3)
     rng = random.Random(0)
     lines = [split_words(line) for line in golden["lines"]]
     rng.shuffle(lines)
-    lines = lines[:60]
     segment = oracle.merges_segmenter(merges_of(golden["pieces"]), frozenset(golden["pieces"]))
     vectors = dict(zip(golden["pieces"], golden["target"], strict=True))
     characters = frozenset(piece for piece in golden["pieces"] if len(piece) == 1)

@@ -38,31 +38,12 @@ from sagevocab.pieces import WORD_START, prunable
 from sagevocab.pruning import kernels
 from sagevocab.pruning.loss import Losses, make_decoder
 from sagevocab.segmentation.decoder import Decoder, build_trie
+from sagevocab.settings import SageSettings
 
 provide_cache()
 
 _PARTS = 64  # of the lines, for threads to share
-
-
-@dataclass(frozen=True)
-class ReleasedSettings:
-    """Options of the program, with its defaults, which are the paper's where it has them.
-
-    vocab_size: pieces that stay (V), special tokens left out; the last batch is a whole one.
-    prune_batch: pieces of a batch (k). candidates: pieces of a ranking that batches choose from
-    (M). rerank_every: batches between two rankings (m). lines: most lines of the text.
-    loss_lines: most lines that a piece's loss is the mean of. window: of the loss (W), in tokens.
-    seed: of the order of the lines and of the samples.
-    """
-
-    vocab_size: int = 16000
-    prune_batch: int = 100
-    candidates: int = 1500
-    rerank_every: int = 10
-    lines: int = 200_000
-    loss_lines: int = 1000
-    window: int = 5
-    seed: int = 0
+_SEED = 0  # of the order of the lines and of the samples, in the program
 
 
 @dataclass(frozen=True)
@@ -85,25 +66,22 @@ def prune_as_released(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     target: np.ndarray,
-    settings: ReleasedSettings,
-    *,
-    threads: int = 1,
+    settings: SageSettings,
 ) -> Iterator[Batch]:
-    """Prune a BPE vocabulary as SaGe 1.0 does, a batch at a time.
+    """Prune a BPE vocabulary as SaGe 1.0 does, a batch at a time; the last is a whole one, too.
 
     Args:
         corpus: the text, its lines in the order of the file.
         pieces: the initial vocabulary without special tokens, in the order of ids.
         merges: those of the BPE, by rank.
         target: float[pieces, dimension], the vectors; the program has them for contexts, too.
-        settings: options of the program.
-        threads: of the computation; they change no byte.
+        settings: those of the preset `released`; the seed changes nothing.
 
     Raises:
         UserError: there are no merges, or all that can be pruned is gone before the final size is
             reached.
     """
-    text = ReleasedLosses(corpus, pieces, merges, settings, threads=threads)
+    text = ReleasedLosses(corpus, pieces, merges, settings)
     text.use_embeddings(target, target)
     can_go = prunable(pieces)
     left, considered = np.ones(len(pieces), dtype=bool), np.flatnonzero(can_go)
@@ -187,19 +165,14 @@ class ReleasedLosses:
         corpus: WordCorpus,
         pieces: Sequence[str],
         merges: Sequence[tuple[str, str]] | None,
-        settings: ReleasedSettings,
-        *,
-        threads: int = 1,
+        settings: SageSettings,
     ) -> None:
-        """Shuffle the lines of a corpus and take as many as the program would.
-
-        The arguments are those of `prune_as_released`.
-        """
-        self._settings, self._threads = settings, threads
-        self._rng = random.Random(settings.seed)
-        order = [*range(len(corpus.line_offsets) - 1)]
+        """Shuffle the lines of a corpus; the arguments are those of `prune_as_released`."""
+        self._settings = settings
+        self._rng = random.Random(_SEED)
+        order = [*range(corpus.n_lines)]
         self._rng.shuffle(order)
-        chosen = np.array(order[: settings.lines])
+        chosen = np.array(order)
         starts, lengths = corpus.line_offsets[chosen], np.diff(corpus.line_offsets)[chosen]
         self._offsets = np.concatenate(([0], np.cumsum(lengths)))
         places = np.repeat(starts - self._offsets[:-1], lengths) + np.arange(self._offsets[-1])
@@ -245,7 +218,7 @@ class ReleasedLosses:
         def of_piece(piece: int, sample: np.ndarray) -> float:
             return _loss(total, piece, sample, known, lines, anew, vectors, window)
 
-        with ThreadPoolExecutor(self._threads) as pool:
+        with ThreadPoolExecutor(self._settings.threads) as pool:
             total = _sum_in_order(self._losses_of_lines(lines, known, pool))
             losses = np.array([*pool.map(of_piece, held, samples)], dtype=np.float64)
         return total, held, losses
@@ -268,7 +241,8 @@ class ReleasedLosses:
 
     def _samples(self, considered: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Draw the lines of each piece; leave out pieces whose string no line holds."""
-        (lines, first), most = self._holding, self._settings.loss_lines
+        lines, first = self._holding
+        most = len(lines) if self._settings.loss_lines == "all" else self._settings.loss_lines
         samples = []
         for piece in considered:
             holding = lines[first[piece] : first[piece + 1]]

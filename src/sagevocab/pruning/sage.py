@@ -48,7 +48,7 @@ from sagevocab.pruning.loss import (
     lowest_first,
     make_decoder,
 )
-from sagevocab.pruning.released import ReleasedLosses, ReleasedSettings, prune_as_released
+from sagevocab.pruning.released import ReleasedLosses, prune_as_released
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
 from sagevocab.settings import (
     BIGRAM_CODE,
@@ -141,11 +141,10 @@ def _build_as_released(
 ) -> SageResult:
     """Prune as SaGe 1.0 does, but for the last batch, which ends at the final size."""
     to_prune = len(pieces) - settings.vocab_size
-    options, threads = _settings_of_program(corpus, settings), settings.threads
-    program = pieces, merges, embeddings.target, options
+    program = pieces, merges, embeddings.target, settings
     rows: list[tuple[int, str, float]] = []
     if to_prune:
-        for iteration, batch in enumerate(prune_as_released(corpus, *program, threads=threads)):
+        for iteration, batch in enumerate(prune_as_released(corpus, *program)):
             if iteration % settings.rerank_every == 0:  # later losses are nearly all 0
                 ranked = dict(zip(batch.considered, batch.losses - batch.total, strict=True))
             rows += [(iteration, piece, ranked[piece]) for piece in batch.pruned]
@@ -159,20 +158,6 @@ def _build_as_released(
     }
     gone = set(pruned)
     return SageResult([piece for piece in pieces if piece not in gone], ablations, embeddings)
-
-
-def _settings_of_program(corpus: WordCorpus, settings: SageSettings) -> ReleasedSettings:
-    """Return the options of SaGe 1.0; its seed is its own, so ours decides the vectors alone."""
-    all_lines = corpus.n_lines
-    return ReleasedSettings(
-        vocab_size=settings.vocab_size,
-        prune_batch=settings.prune_batch,
-        candidates=settings.candidates,
-        rerank_every=settings.rerank_every,
-        lines=all_lines,
-        loss_lines=all_lines if settings.loss_lines == "all" else settings.loss_lines,
-        window=settings.window,
-    )
 
 
 def initial_embeddings(
@@ -219,8 +204,7 @@ def make_losses(
 ) -> AblationLosses | TokensPerLine | CodeLosses | ReleasedLosses:
     """Return what takes the losses that `settings` mean."""
     if settings.loss == RELEASED:
-        program = _settings_of_program(corpus, settings)
-        return ReleasedLosses(corpus, pieces, merges, program, threads=settings.threads)
+        return ReleasedLosses(corpus, pieces, merges, settings)
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     if settings.loss == COUNT:
         return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
