@@ -290,6 +290,20 @@ class SageSettings(SageKeys):
         """Whether embeddings are trained for the loss."""
         return self.contexts != "zero" and self.loss != BIGRAM_CODE
 
+    @property
+    def unread(self) -> dict[str, str]:
+        """The settings that change nothing beside the others, each with the reason."""
+        found: dict[str, str] = {}
+        if not self.rerank_every:
+            found["candidates"] = found["retrain"] = "where all pieces are ranked once"
+        if not self.has_vectors:
+            found["context_matrix"] = found["retrain"] = "where no vectors are trained"
+        if self.loss in _CONTEXTS_OF:
+            found["window"] = found["loss_lines"] = f"with loss {self.loss}"
+        if "retrain" in found or not self.retrain:
+            found["retrain_every"] = "where embeddings are not trained again"
+        return found
+
     def ranks_before(self, batch: int) -> bool:
         """Return whether all pieces are ranked before a batch; they are numbered from 0."""
         return batch % self.rerank_every == 0 if self.rerank_every else batch == 0

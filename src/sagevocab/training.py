@@ -217,21 +217,11 @@ class TrainSettings:
                 f"lossless: pieces of bytes are trained, not pruned from {name_of(self.initial)}; "
                 "leave initial or lossless out"
             )
-        kind = "lossless pieces" if self.lossless else name_of(self.initial)
-        for name in self.given["vocabulary"]:
-            if name not in self.used:
-                raise SettingError(
-                    f"vocabulary.{name}", f"has no meaning with {kind}; leave it out"
-                )
-        if "retrain_every" in self.given["sage"] and not self.sage.retrain:
-            raise SettingError(
-                "sage.retrain_every", "has no meaning where retrain is false; leave it out"
-            )
-        if self.given["word2vec"] and not self.sage.has_vectors:
-            name = next(iter(self.given["word2vec"]))
-            raise SettingError(
-                f"word2vec.{name}", "has no meaning where no vectors are trained; leave it out"
-            )
+        for section, unread in self._unread().items():
+            for name in self.given[section]:
+                if name in unread:
+                    reason = f"has no meaning {unread[name]}; leave it out"
+                    raise SettingError(f"{section}.{name}", reason)
         if self.is_trained:
             check_pruning(self.vocabulary.initial_size, self.sage)
         if self.sage.has_vectors:
@@ -241,6 +231,21 @@ class TrainSettings:
     def is_trained(self) -> bool:
         """Whether the initial vocabulary is trained on the text."""
         return isinstance(self.initial, str) and self.initial in METHODS
+
+    def _unread(self) -> dict[str, dict[str, str]]:
+        """Return by section the settings that change nothing, each with the reason."""
+        kind = "lossless pieces" if self.lossless else name_of(self.initial)
+        unused = {*VocabularyKeys.__pydantic_fields__}.difference(self.used)
+        word2vec = {}
+        if not self.sage.has_vectors:
+            word2vec = dict.fromkeys(self.given["word2vec"], "where no vectors are trained")
+        elif self.word2vec.trainer == "blocks":
+            word2vec = {"workers": "with blocks, which takes threads"}
+        return {
+            "vocabulary": dict.fromkeys(unused, f"with {kind}"),
+            "word2vec": word2vec,
+            "sage": self.sage.unread,
+        }
 
     @property
     def used(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from sagevocab.word2vec.embeddings import Embeddings
 from scripts_text import lines_in
 
 LINES = lines_in("czech", 300)
-QUICK = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "progress": False}
+QUICK = {"threads": 1, "progress": False}
 WORDS = WordSettings()
 CARD = Card(language="en", language_name="English", method="BPE")
 
@@ -80,6 +80,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 # --- arguments of `train`
 
+ZERO = {"contexts": "zero"}
 MERGELESS = ["▁", *(chr(0x4E00 + n) * times for n in range(100) for times in (1, 2))]
 ARGUMENTS = [
     ("vocab_size", "16000", {"vocab_size": "16k"}),
@@ -99,11 +100,15 @@ ARGUMENTS = [
     ("word2vec", "settings by name", {"word2vec": 5}),
     ("word2vec.alpha", "quotes", {"word2vec": {"alpha": "0.1"}}),
     ("word2vec.epochs", "leave it out", {"preset": "counts", "word2vec": {"epochs": 3}}),
-    (
-        "word2vec.alpha",
-        "leave it out",
-        {"sage": {"contexts": "zero"}, "word2vec": {"alpha": 0.1}},
-    ),
+    ("word2vec.alpha", "leave it out", {"sage": ZERO, "word2vec": {"alpha": 0.1}}),
+    ("word2vec.workers", "threads", {"word2vec": {"workers": 2}}),
+    ("sage.window", "leave it out", {"preset": "bigram_code", "sage": {"window": 9}}),
+    ("sage.loss_lines", "leave it", {"preset": "counts", "sage": {"loss_lines": 9}}),
+    ("sage.candidates", "ranked once", {"sage": {"rerank_every": 0, "candidates": 9}}),
+    ("sage.retrain", "ranked once", {"sage": {"rerank_every": 0, "retrain": True}}),
+    ("sage.retrain_every", "leave it", {"sage": {"rerank_every": 0, "retrain_every": 2}}),
+    ("sage.retrain_every", "leave it", {"sage": {**ZERO, "retrain_every": 2}}),
+    ("sage.context_matrix", "vectors", {"sage": {**ZERO, "context_matrix": "shared"}}),
     ("initial", "NoneType", {"initial": None}),
     ("initial", "hf download", {"initial": "bert-base-uncased"}),
     ("initial_size", "leave it out", {"initial": ["▁"], "initial_size": 9}),
