@@ -6,6 +6,7 @@ functions take: the same, with what is not configured there (seed, threads).
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
@@ -324,6 +325,22 @@ def settings_from(preset: str, **overrides: Any) -> SageSettings:
     if preset not in PRESETS:
         raise SettingError("sage.preset", f"{preset!r} is unknown; choose {' or '.join(PRESETS)}")
     return SageSettings(**{**PRESETS[preset], **overrides})
+
+
+def refuse_unread(section: str, given: Iterable[str], unread: Mapping[str, str]) -> None:
+    """Refuse settings that would be passed over.
+
+    Args:
+        section: that they are in.
+        given: names of those that the user set.
+        unread: what changes nothing, each with the reason.
+
+    Raises:
+        UserError: one changes nothing.
+    """
+    for name in given:
+        if name in unread:
+            raise SettingError(f"{section}.{name}", f"has no meaning {unread[name]}; leave it out")
 
 
 def check_pruning(initial_size: int, sage: SageSettings) -> None:

@@ -48,6 +48,7 @@ from sagevocab.settings import (
     VocabularyKeys,
     Word2VecSettings,
     check_pruning,
+    refuse_unread,
     settings_from,
 )
 from sagevocab.versions import package_versions
@@ -218,10 +219,7 @@ class TrainSettings:
                 "leave initial or lossless out"
             )
         for section, unread in self._unread().items():
-            for name in self.given[section]:
-                if name in unread:
-                    reason = f"has no meaning {unread[name]}; leave it out"
-                    raise SettingError(f"{section}.{name}", reason)
+            refuse_unread(section, self.given[section], unread)
         if self.is_trained:
             check_pruning(self.vocabulary.initial_size, self.sage)
         if self.sage.has_vectors:

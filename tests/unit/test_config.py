@@ -189,3 +189,9 @@ def test_a_language_or_source_in_a_wrong_form_is_told_the_right_one(said, messag
     with pytest.raises(UserError, match=message) as caught:
         load_run({"language_settings": yaml.safe_load(f"{{{said}}}")})
     assert "datetime" not in str(caught.value) and "pattern" not in str(caught.value)
+
+
+def test_a_key_that_the_loss_of_a_tokenizer_does_not_read_is_refused(paper: dict) -> None:
+    paper["tokenizer_settings"]["sage"] |= {"preset": "counts", "loss_lines": 500}
+    with pytest.raises(UserError, match=r"settings\.sage\.loss_lines: .*tokens_per_line; leave it"):
+        check_config(paper)

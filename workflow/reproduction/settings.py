@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from reproduction.analysis.metrics import fitting_metrics
 from reproduction.analysis.probe_kinds import SIMILARITY, probe_kind
-from reproduction.builds import CONTROLS, EXPORTED, PRUNED, SEEDED, builds_of
+from reproduction.builds import CONTROLS, EXPORTED, PRUNED, SEEDED, builds_of, stanzas_of
 from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
@@ -41,6 +41,7 @@ from sagevocab.settings import (
     VocabularyKeys,
     Word2VecKeys,
     check_pruning,
+    refuse_unread,
     settings_from,
 )
 from sagevocab.validation import (
@@ -765,11 +766,14 @@ class Configuration(Section):
     def _pruning_can_be_done(self) -> Self:
         initial, final = self.vocabulary.initial_size, self.vocabulary.vocab_size
         check_pruning(initial, SageSettings(**asdict(self.sage), vocab_size=final))
+        stanzas = stanzas_of(self)
         for name, build in builds_of(self).items():
             size = build.initial_size
             try:
                 if build.method == "sage":
-                    check_pruning(size, settings_from(**build.settings))
+                    settings = settings_from(**build.settings)
+                    check_pruning(size, settings)
+                    refuse_unread("sage", stanzas[name].overrides, settings.unread)
                 elif build.initial and size < final:
                     raise SettingError(
                         "initial_size", f"{size} is below the final size, {final}; raise it"
