@@ -339,11 +339,11 @@ def _train_sizes(
     """Train once, to the smallest size, and write a folder for each."""
     from sagevocab.huggingface.export import check_output
     from sagevocab.initial.vocabulary import METHODS
-    from sagevocab.training import train
+    from sagevocab.training import read_files, train
 
     folders = {size: Path(options["output"]) / str(size) for size in sizes}
     for folder in folders.values():
-        check_output(folder, options["force"])
+        check_output(folder, options["force"], read_files(files, options["initial"]))
     if options["initial"] in METHODS and options["initial_size"] is None:
         options["initial_size"] = round(GROWTH * sizes[-1])
     if options["initial"] in METHODS and sizes[-1] > options["initial_size"]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from sagevocab import __version__
 from sagevocab.corpus.coverage import unknown_characters, visible
-from sagevocab.corpus.text import Texts, describe_texts, lines_of
+from sagevocab.corpus.text import Texts, describe_texts, lines_of, paths_of
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import fingerprint
@@ -142,7 +142,7 @@ def train(
             specials = special_tokens_of(special_tokens, lossless=lossless)
         _check_language(language)
         if output is not None:
-            check_output(output, force)
+            check_output(output, force, read_files(texts, initial))
         given = None
         if not settings.is_trained:
             given = read_initial(initial, settings.given["vocabulary"], specials)
@@ -187,6 +187,12 @@ def train(
     _warn_of_unknown(result, place, from_text=settings.is_trained)
     _warn_of_joiners(lines.joiners, result.frame, place, from_text=settings.is_trained)
     return result
+
+
+def read_files(texts: Texts, initial: Any) -> list[Path]:
+    """Return the files that a training reads, which its output never replaces."""
+    is_file = isinstance(initial, str | os.PathLike) and initial not in METHODS
+    return [*paths_of(texts), *([Path(initial)] if is_file else ())]
 
 
 # --- settings

@@ -13,7 +13,9 @@ from tokenizers import Tokenizer, models
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 import sagevocab
+from sagevocab.cli import main
 from sagevocab.errors import UserError
+from sagevocab.files import write_json
 from sagevocab.initial.vocabulary import read_initial
 from scripts_text import lines_in
 
@@ -52,6 +54,24 @@ def test_finished_tokenizers_are_refused_and_prune_is_named(kind: str, tmp_path:
 def test_settings_that_a_model_brings_itself_are_refused(spm: Path) -> None:
     with pytest.raises(UserError, match=r"^vocabulary\.normalization: .*leave it out"):
         sagevocab.train(LINES, 1, initial=spm, vocabulary={"normalization": "nfkc"})
+
+
+@pytest.mark.parametrize("sizes", [["--vocab-size", "140"], ["--sizes", "140,150"]])
+@pytest.mark.parametrize("initial", ["bpe", "out/140/pieces.txt"])
+def test_the_output_never_replaces_what_is_read(
+    sizes: list[str], initial: str, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "out/140/text.txt" if initial == "bpe" else "text.txt"
+    write_json("out/tokenizer_config.json", {})
+    write_json("out/140/tokenizer_config.json", {})
+    for name in (text, "out/140/pieces.txt"):
+        Path(name).write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    given = ["train", text, "-o", "out", *sizes, "--initial", initial, "--force"]
+    assert main(given) == 1
+    assert "is, holds or lies in what is read" in capsys.readouterr().err
+    assert Path(text).read_text("utf-8").splitlines() == LINES
+    assert Path("out/140/pieces.txt").exists()
 
 
 # --- sentencepiece's own

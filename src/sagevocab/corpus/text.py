@@ -220,6 +220,11 @@ def files_of(texts: Texts) -> list[str] | None:
     return None
 
 
+def paths_of(texts: Texts) -> list[Path]:
+    """Return the files that `texts` means, without standard input."""
+    return [Path(name) for name in files_of(texts) or () if name != STANDARD_INPUT]
+
+
 def _names_file(item: Any) -> bool:
     if not isinstance(item, str):
         return isinstance(item, PathLike)

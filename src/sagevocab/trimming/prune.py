@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from sagevocab.corpus.text import Texts, lines_of
+from sagevocab.corpus.text import Texts, lines_of, paths_of
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
@@ -60,8 +60,8 @@ class PrunedTokenizer:
             force: replace a tokenizer that is there.
 
         Raises:
-            UserError: the folder cannot be written, or holds something, or is, holds or lies in the
-                tokenizer's.
+            UserError: the folder cannot be written, or holds something, or is, holds or lies in
+                what was read.
         """
         write_folder(
             Path(output),
@@ -114,7 +114,7 @@ def prune(
     """
     if by not in BY:
         raise UserError(f"by: {by!r} is not a criterion; give {' or '.join(BY)}, or scores=")
-    sources = sources_of(tokenizer)
+    sources = [*sources_of(tokenizer), *paths_of(texts)]
     if output is not None:
         check_output(output, force, sources)
     name = name_of(tokenizer)
