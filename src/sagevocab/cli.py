@@ -6,6 +6,7 @@ Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usag
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import json
 import logging
@@ -251,11 +252,17 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_words(parser: argparse.ArgumentParser) -> None:
-    add, words = parser.add_argument, WordSettings()
-    rule = f"sentencepiece's rule {_DEFAULT}"
-    add("--normalization", default=words.normalization, metavar="NAME", help=rule)
-    longest = f"longer words are cut {_DEFAULT}"
-    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=longest)
+    words, left_out = WordSettings(), argparse.SUPPRESS
+    add = functools.partial(parser.add_argument, default=left_out)
+    rule = f"sentencepiece's rule (default: {words.normalization})"
+    add("--normalization", metavar="NAME", help=rule)
+    longest = f"longer words are cut (default: {words.max_word_chars})"
+    add("--max-word-chars", type=int, metavar="N", help=longest)
+
+
+def _given_words(arguments: argparse.Namespace) -> dict[str, Any]:
+    names = ("normalization", "max_word_chars")
+    return {name: value for name, value in vars(arguments).items() if name in names}
 
 
 def _add_bad_text(parser: argparse._ActionsContainer) -> None:
@@ -400,10 +407,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
     files = _files(arguments.text)
     from sagevocab.evaluation.compare import compare
 
-    given = ("normalization", "max_word_chars", "column", "bad_text")
-    compared = compare(
-        arguments.tokenizers, files, **{name: getattr(arguments, name) for name in given}
-    )
+    given = {"column": arguments.column, "bad_text": arguments.bad_text}
+    compared = compare(arguments.tokenizers, files, **given, **_given_words(arguments))
     if arguments.format == "json":
         print(json.dumps(compared, indent=2, ensure_ascii=False))
     else:
@@ -415,10 +420,10 @@ def run_export(arguments: argparse.Namespace) -> None:
 
     The vocabulary is a list of pieces or a sentencepiece .model.
     """
-    words = WordSettings(arguments.normalization, arguments.max_word_chars)
     from sagevocab.huggingface.load import convert
 
-    convert(arguments.vocabulary, arguments.output, words=words, force=arguments.force)
+    words = _given_words(arguments)
+    convert(arguments.vocabulary, arguments.output, words, force=arguments.force)
 
 
 def _files(names: Sequence[str]) -> list[Path]:

@@ -82,7 +82,7 @@ def test_a_vocabulary_is_never_exported_over_itself(tmp_path, output):
     (tmp_path / "mine/sagevocab.json").write_text("{}", encoding="utf-8")
     before = files(tmp_path / "mine")
     with pytest.raises(UserError, match="is, holds or lies in"):
-        convert(tmp_path / "mine/pieces.txt", tmp_path / output, words=WORDS, force=True)
+        convert(tmp_path / "mine/pieces.txt", tmp_path / output, force=True)
     assert files(tmp_path / "mine") == before
 
 
@@ -112,7 +112,7 @@ def test_card_tells_language_method_sizes_and_what_made_it(tmp_path):
 def test_a_list_as_sentencepiece_leaves_it(tmp_path):
     lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", ""]
     (tmp_path / "pieces.vocab").write_text("\n".join(lines), encoding="utf-8")
-    convert(tmp_path / "pieces.vocab", tmp_path / "out", words=WORDS)
+    convert(tmp_path / "pieces.vocab", tmp_path / "out")
     assert read_pieces(tmp_path / "out/pieces.txt") == ["▁ab", "b", "a", "▁"]
     assert tokens(tmp_path / "out", "abba") == ["▁ab", "b", "a"]
 

@@ -20,7 +20,6 @@ from sagevocab import UserError
 from sagevocab.cli import main
 from sagevocab.corpus.text import lines_of
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.huggingface.export import Card, WordSettings
 from sagevocab.huggingface.load import convert
 from sagevocab.huggingface.special_tokens import special_tokens_of
 from sagevocab.initial.vocabulary import read_initial
@@ -30,8 +29,6 @@ from scripts_text import lines_in
 
 LINES = lines_in("czech", 300)
 QUICK = {"threads": 1, "progress": False}
-WORDS = WordSettings()
-CARD = Card(language="en", language_name="English", method="BPE")
 
 
 def train(**changes: Any) -> None:
@@ -70,6 +67,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "gap.list": b"a\n\nb\n",
         "empty.list": b"",
         "latin.list": b"a\n\xff\n",
+        "x.model": b"",
     }
     for name, content in files.items():
         Path(name).write_bytes(content)
@@ -186,6 +184,7 @@ def test_texts(place: str, words: str, texts: Any, column: str | None, here: Pat
 
 # --- files and values of the other functions
 
+NFKC, NFD = {"normalization": "nfkc"}, {"normalization": "nfd"}
 CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("twice.list:3", "'a'", lambda: read_pieces("twice.list")),
     ("gap.list:2", "not a piece", lambda: read_pieces("gap.list")),
@@ -208,8 +207,11 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("special_tokens", "twice", lambda: special_tokens_of(["<s>", "<s>"])),
     ("special_tokens", "not a token", lambda: special_tokens_of(["a b"])),
     ("special_tokens", "'<the>'", lambda: special_tokens_of("the,<unk>")),
-    ("mine.json", "AutoTokenizer", lambda: convert("mine.json", "out", words=WORDS)),
-    (".", "AutoTokenizer", lambda: convert(".", "out", words=WORDS)),
+    ("mine.json", "AutoTokenizer", lambda: convert("mine.json", "out")),
+    (".", "AutoTokenizer", lambda: convert(".", "out")),
+    ("normalization", "leave it out", lambda: convert("x.model", "out", NFKC)),
+    ("vocabulary.normalization", "nfkc", lambda: convert("twice.list", "out", NFD)),
+    ("by", "scores", lambda: sagevocab.prune("mine.json", LINES, 9, by="frequency", scores={})),
 ]
 
 
@@ -238,7 +240,7 @@ def test_models_of_sentencepiece_that_are_damaged(here: Path) -> None:
     not_utf8 = model.SerializeToString().replace(b"\x01a", b"\x01\xff")
     for data in (without_pieces, not_utf8):
         Path("x.model").write_bytes(data)
-        line_of(lambda: convert("x.model", "out", words=WORDS))
+        line_of(lambda: convert("x.model", "out"))
         assert not Path("out").exists()
 
 
@@ -267,7 +269,7 @@ def test_options_that_are_not_there(argv: list[str], words: str, capsys) -> None
 
 COMMANDS = [
     (["train", "none.txt", "-o", "out"], "none.txt: "),
-    (["train", "a.txt", "-o", "a.txt/out", "--quiet"], "cannot be written ("),
+    (["train", "a.txt", "-o", "latin.txt/out", "--quiet"], "cannot be written ("),
     (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "initial_size: "),
     (["train", "a.txt", "-o", "out", "--sage.candidates", "1"], "sage.candidates: "),
     (["encode", "none", "a.txt"], "none"),

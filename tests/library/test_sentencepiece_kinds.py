@@ -12,7 +12,6 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.huggingface.load import convert
-from sagevocab.settings import WordSettings
 from scripts_text import lines_in
 
 LINES = [*lines_in("czech", 300), "12345 67 8", "http://a.b", "the cat"]
@@ -70,7 +69,7 @@ def trained(folder: Path, **options: object) -> Path:
 def test_ids_are_those_of_sentencepiece(kind: str, tmp_path: Path) -> None:
     path = trained(tmp_path, **EQUAL[kind])
     model = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    convert(path, tmp_path / "folder", words=WordSettings())
+    convert(path, tmp_path / "folder")
     hub = AutoTokenizer.from_pretrained(tmp_path / "folder")
     loaded, exported = sagevocab.load(path), sagevocab.load(tmp_path / "folder")
     assert len(loaded) == len(hub) == model.get_piece_size()
@@ -92,7 +91,7 @@ def test_what_would_segment_otherwise_is_refused(
     for use in (
         lambda: sagevocab.load(path),
         lambda: sagevocab.train(LINES, 100, initial=path, progress=False),
-        lambda: convert(path, tmp_path / "folder", words=WordSettings()),
+        lambda: convert(path, tmp_path / "folder"),
     ):
         with pytest.raises(UserError, match=reason):
             use()

@@ -8,7 +8,6 @@ from pathlib import Path
 import sagevocab
 from hub_kinds import KINDS, LINES
 from sagevocab.huggingface.load import convert
-from sagevocab.settings import WordSettings
 from scripts_text import SENTENCES, lines_in
 from vocabulary_samples import english, make_folders
 
@@ -44,12 +43,12 @@ def write_exports(root: Path) -> list[str]:
     """Write a folder of each kind that this library exports; return their names."""
     exported = make_folders(root, english()[:800])
     pieces = root / "bpe/pieces.txt"
-    convert(pieces, root / "list", words=WordSettings())
+    convert(pieces, root / "list")
     small = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "progress": False}
     lossless = {"lossless": True, "special_tokens": "gpt"}
     sagevocab.train(LINES, 600, **small, **lossless, output=root / "lossless")
     for name in ("bpe", "unigram"):
-        convert(root / f"{name}.model", root / f"model-{name}", words=WordSettings())
+        convert(root / f"{name}.model", root / f"model-{name}")
     return [*exported, "list", "lossless", "model-bpe", "model-unigram"]
 
 

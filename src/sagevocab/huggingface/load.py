@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from sagevocab.errors import UserError
+from sagevocab.errors import SettingError, UserError
 from sagevocab.files import atomic_folder, path_text, write_json
 from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
 from sagevocab.huggingface.encoder import Encoder
@@ -95,18 +96,18 @@ def _segmenter_at(path: Path) -> Segmenter:
 
 
 def convert(
-    path: str | Path, output: str | Path, *, words: WordSettings, force: bool = False
+    path: str | Path, output: str | Path, words: Mapping[str, Any] = {}, *, force: bool = False
 ) -> None:
     """Write pieces as a folder for `AutoTokenizer`, whole or not at all.
 
     Args:
         path: a list of pieces or a sentencepiece `.model`.
         output: the new folder.
-        words: how text becomes words, for a list.
+        words: those of `WordSettings` that the user sets; of a list alone, as a model brings them.
         force: replace a tokenizer that is there.
 
     Raises:
-        UserError: `path` is neither, or `output` cannot be written.
+        UserError: `path` is neither, or brings itself what is set, or `output` cannot be written.
     """
     path, output = Path(path), Path(output)
     require_tokenizer(path)
@@ -115,6 +116,9 @@ def convert(
             f"{path}: is a tokenizer of Hugging Face, which AutoTokenizer loads as it is; give a "
             "sentencepiece .model or a list of pieces, or copy it"
         )
+    if kind_of(path) == "model" and words:
+        raise SettingError(next(iter(words)), f"{path} says itself what words are; leave it out")
+    settings = WordSettings(**words)
     check_output(output, force, [path])
     with disk_errors(output), atomic_folder(output, replace=force) as folder:
         if kind_of(path) == "model":
@@ -123,4 +127,4 @@ def convert(
             write_json(folder / "tokenizer_config.json", configuration)
         else:
             card = Card("und", "Unnamed language", f"`{path_text(path.name)}`, imported")
-            export_greedy(folder, listed_pieces(path, "tokenizer"), words, card)
+            export_greedy(folder, listed_pieces(path, "tokenizer"), settings, card)

@@ -114,6 +114,8 @@ def prune(
     """
     if by not in BY:
         raise UserError(f"by: {by!r} is not a criterion; give {' or '.join(BY)}, or scores=")
+    if scores is not None and by != BY[0]:
+        raise UserError(f"by: {by} has no meaning with scores; leave one of them out")
     sources = [*sources_of(tokenizer), *paths_of(texts)]
     if output is not None:
         check_output(output, force, sources)
