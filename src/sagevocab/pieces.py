@@ -1,7 +1,7 @@
 """Pieces, the entries of a vocabulary, and the files of a folder that say what they are.
 
 Pieces are sentencepiece's: `▁` marks a word's start and no piece crosses a space. Special tokens
-are no pieces: they take the ids before the first piece.
+are not pieces: they take the ids before the first piece.
 """
 
 from __future__ import annotations

@@ -97,8 +97,8 @@ class Word2VecKeys:
 
     trainer: Literal["gensim", "blocks"] = Field(
         "blocks",
-        description="`gensim`: the paper's tool. `blocks`: the same model by our own code, some "
-        "ten times as fast on one core and on as many as four, with the same bytes for any "
+        description="`gensim`: the paper's tool. `blocks`: the same model by code of this project, "
+        "some ten times as fast on one core and on as many as four, with the same bytes for any "
         "number of them.",
     )
     dimension: Annotated[Count, Field(le=10_000)] = Field(50, description="Length of an embedding.")

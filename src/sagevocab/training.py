@@ -26,7 +26,7 @@ from sagevocab.errors import SettingError, UserError
 from sagevocab.files import fingerprint
 from sagevocab.huggingface.detect import name_of
 from sagevocab.huggingface.export import Card, check_output
-from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
+from sagevocab.huggingface.pipelines import BytePipeline, Pipeline, WordPipeline
 from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, special_tokens_of
 from sagevocab.initial.vocabulary import (
     METHODS,
@@ -147,13 +147,13 @@ def train(
         if not settings.is_trained:
             given = read_initial(initial, settings.given["vocabulary"], specials)
             _check_initial(given, settings)
-        frame = given.frame if given else _frame(settings, specials or BERT)
+        pipeline = given.pipeline if given else _pipeline(settings, specials or BERT)
         with listener(progress) as report:
             report(Progress("reading text"))
-            corpus = _read(lines, place, frame)
+            corpus = _read(lines, place, pipeline)
             if given is None:
                 report(Progress("initial vocabulary"))
-            start = given or _trained_initial(corpus, settings, frame, place)
+            start = given or _trained_initial(corpus, settings, pipeline, place)
             _warn_of_little_text(place, corpus, settings.sage.vocab_size)
             if settings.sage.has_vectors:
                 report(Progress("word2vec", 0, settings.word2vec.epochs))
@@ -177,7 +177,7 @@ def train(
             initial=start.pieces,
             ablations=built.ablations,
             embeddings=built.embeddings,
-            frame=start.frame,
+            pipeline=start.pipeline,
             unknown=unknown_characters(corpus, start.pieces),
             card=Card(language, name, "SaGe", _card_rows(place, preset, settings)),
             record=_record(settings, corpus, start),
@@ -185,7 +185,7 @@ def train(
         if output is not None:
             result.save(output, force=force)
     _warn_of_unknown(result, place, from_text=settings.is_trained)
-    _warn_of_joiners(lines.joiners, result.frame, place, from_text=settings.is_trained)
+    _warn_of_joiners(lines.joiners, result.pipeline, place, from_text=settings.is_trained)
     return result
 
 
@@ -287,7 +287,7 @@ def _settings(
         if not isinstance(values or {}, Mapping):
             raise UserError(f"{section}: {values!r:.40} is not a dictionary; give settings by name")
         for name in set(values or {}).intersection(_PARAMETERS):
-            raise UserError(f"{section}: {name!r} is a parameter of its own; give {name} itself")
+            raise UserError(f"{section}: {name!r} is a parameter of train; give {name} itself")
         given[section] = {**(values or {})}
     if sizes["initial_size"] is not None:
         given["vocabulary"]["initial_size"] = sizes["initial_size"]
@@ -337,15 +337,15 @@ class _CountedLines:
             yield line
 
 
-def _frame(settings: TrainSettings, specials: SpecialTokens) -> WordFrame | ByteFrame:
-    """Return the frame of an initial vocabulary that is trained on the text."""
+def _pipeline(settings: TrainSettings, specials: SpecialTokens) -> WordPipeline | BytePipeline:
+    """Return the pipeline of an initial vocabulary that is trained on the text."""
     if settings.lossless:
-        return ByteFrame(specials, settings.vocabulary.max_word_chars)
-    return WordFrame(settings.vocabulary, specials)
+        return BytePipeline(specials, settings.vocabulary.max_word_chars)
+    return WordPipeline(settings.vocabulary, specials)
 
 
-def _read(lines: _CountedLines, place: str, frame: Frame) -> WordCorpus:
-    corpus = frame.corpus_of(iter(lines))
+def _read(lines: _CountedLines, place: str, pipeline: Pipeline) -> WordCorpus:
+    corpus = pipeline.corpus_of(iter(lines))
     corpus.require_words(place)
     log.info(
         "%s: %d lines, %d words, %d of them distinct",
@@ -355,10 +355,10 @@ def _read(lines: _CountedLines, place: str, frame: Frame) -> WordCorpus:
 
 
 def _trained_initial(
-    corpus: WordCorpus, settings: TrainSettings, frame: Frame, place: str
+    corpus: WordCorpus, settings: TrainSettings, pipeline: Pipeline, place: str
 ) -> InitialVocabulary:
     keys = settings.vocabulary
-    initial = train_initial(settings.initial, corpus, keys.initial_size, keys, frame, place)
+    initial = train_initial(settings.initial, corpus, keys.initial_size, keys, pipeline, place)
     _check_initial(initial, settings)
     return initial
 
@@ -396,7 +396,7 @@ def _record(
 ) -> dict[str, Any]:
     return {
         "settings": settings.described(),
-        "words": initial.frame.described(),
+        "words": initial.pipeline.described(),
         "text": {
             "lines": corpus.n_lines,
             "words": len(corpus.tokens),
@@ -439,7 +439,7 @@ def _warn_of_unknown(vocabulary: SageVocabulary, place: str, *, from_text: bool)
     shown = ", ".join(visible(character) for character in list(unknown)[:_SHOWN])
     log.warning(
         "%s: characters without a piece, each of which becomes %s: %d (%s times: %s%s); %s",
-        *(place, vocabulary.frame.unknown, len(unknown), f"{sum(unknown.values()):,}", shown),
+        *(place, vocabulary.pipeline.unknown, len(unknown), f"{sum(unknown.values()):,}", shown),
         ", ..." if len(unknown) > _SHOWN else "",
         "to keep them, set vocabulary.character_coverage to 1.0, or lossless"
         if from_text
@@ -447,12 +447,12 @@ def _warn_of_unknown(vocabulary: SageVocabulary, place: str, *, from_text: bool)
     )
 
 
-def _warn_of_joiners(count: int, frame: Frame, place: str, *, from_text: bool) -> None:
+def _warn_of_joiners(count: int, pipeline: Pipeline, place: str, *, from_text: bool) -> None:
     """Say that words fall in two at U+200C, where the normalisation makes a space of it.
 
     Persian and others write it inside words. from_text: whether the text made the initial pieces.
     """
-    if not count or len(frame.words_of(f"a{_NON_JOINER}a")) < 2:
+    if not count or len(pipeline.words_of(f"a{_NON_JOINER}a")) < 2:
         return
     log.warning(
         "%s: the normalisation makes a space of U+200C (zero-width non-joiner), so words fall in "

@@ -27,7 +27,7 @@ from pydantic_core import ErrorDetails
 
 from sagevocab.errors import SettingError
 
-# Strict: "3", 3.0 and true are no whole numbers, and "yes" is not a truth value.
+# Strict: "3", 3.0 and true are not whole numbers, and "yes" is not a truth value.
 Natural = Annotated[int, Strict(), Field(ge=0)]
 Count = Annotated[int, Strict(), Field(ge=1)]
 CountOrAll = Count | Literal["all"]

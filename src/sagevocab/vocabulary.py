@@ -13,7 +13,7 @@ from sagevocab.errors import UserError
 from sagevocab.files import Columns, atomic_folder, write_json, write_json_lines
 from sagevocab.huggingface.encoder import Encoder
 from sagevocab.huggingface.export import Card, check_output, disk_errors, export_greedy
-from sagevocab.huggingface.pipelines import Frame
+from sagevocab.huggingface.pipelines import Pipeline
 from sagevocab.word2vec.embeddings import Embeddings
 
 if TYPE_CHECKING:
@@ -26,16 +26,16 @@ class SageVocabulary(Encoder):
 
     pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
     columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
-    frame: how text becomes words, and the special tokens. unknown: the characters of the text that
-    become [UNK] and how often they are there, the most frequent first. record: settings, text and
-    code that made it.
+    pipeline: how text becomes words, and the special tokens. unknown: the characters of the text
+    that become [UNK] and how often they are there, the most frequent first. record: settings, text
+    and code that made it.
     """
 
     pieces: list[str]
     initial: list[str]
     ablations: Columns
     embeddings: Embeddings
-    frame: Frame
+    pipeline: Pipeline
     unknown: dict[str, int]
     card: Card
     record: Mapping[str, Any]
@@ -43,11 +43,11 @@ class SageVocabulary(Encoder):
     def __repr__(self) -> str:
         """Return a line with the sizes."""
         pruned = f"{len(self.pieces)} pieces, pruned from {len(self.initial)}"
-        return f"<SageVocabulary: {pruned}, {len(self.frame.special_tokens)} special tokens>"
+        return f"<SageVocabulary: {pruned}, {len(self.pipeline.special_tokens)} special tokens>"
 
     @cached_property
     def _whole(self) -> Tokenizer:
-        return self.frame.tokenizer(self.pieces)
+        return self.pipeline.tokenizer(self.pieces)
 
     def at_size(self, size: int) -> SageVocabulary:
         """Return the vocabulary as it was when pruning had left `size` pieces.
@@ -94,7 +94,7 @@ class SageVocabulary(Encoder):
         """
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
-            export_greedy(temporary, self.pieces, self.frame, self.card)
+            export_greedy(temporary, self.pieces, self.pipeline, self.card)
             write_json_lines(temporary / "ablations.jsonl", self.ablations)
             self.embeddings.save(temporary / "embeddings.npz")
             write_json(temporary / "sagevocab.json", self.record)

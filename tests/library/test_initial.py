@@ -99,7 +99,7 @@ def test_a_sentencepiece_model_keeps_its_special_tokens_and_its_rule(spm: Path, 
     pruned = sagevocab.train(LINES, 280, initial=spm, preset="released", **settings)
     assert pruned.record["words"]["normalization"] == "nfkc"
     assert "nmt_nfkc" not in json.dumps(pruned.record)
-    assert pruned.frame.special_tokens == own
+    assert pruned.pipeline.special_tokens == own
     assert not set(own) & set(pruned.initial)
     tokenizer = AutoTokenizer.from_pretrained(pruned.save(tmp_path / "out"))
     assert tokenizer.convert_ids_to_tokens(list(range(5))) == own
@@ -107,4 +107,4 @@ def test_a_sentencepiece_model_keeps_its_special_tokens_and_its_rule(spm: Path, 
         *("<unk>", "<pad>", "</s>"),
     )
     chosen = sagevocab.train(LINES, 280, initial=spm, special_tokens="gpt", **settings)
-    assert chosen.frame.special_tokens == ["<|endoftext|>", "[UNK]"]
+    assert chosen.pipeline.special_tokens == ["<|endoftext|>", "[UNK]"]

@@ -13,7 +13,7 @@ from transformers import AutoTokenizer
 
 import sagevocab
 from sagevocab.errors import UserError
-from sagevocab.huggingface.pipelines import ByteFrame
+from sagevocab.huggingface.pipelines import BytePipeline
 from sagevocab.huggingface.special_tokens import BERT, special_tokens_of
 from sagevocab.pieces import SPECIAL_TOKENS
 from sagevocab.training import SageVocabulary
@@ -72,11 +72,11 @@ def test_every_text_comes_back(built: SageVocabulary, folder: Path, text: str) -
 
 
 def test_words_by_hand() -> None:
-    frame = ByteFrame(BERT, 8)
-    assert frame.words_of("a  b\tc \n d") == ["a", "▁", "▁b", "ĉ", "c", "▁Ċ", "▁d"]
-    assert frame.words_of("    x\n\n") == ["▁▁▁", "▁x", "ĊĊ"]
+    pipeline = BytePipeline(BERT, 8)
+    assert pipeline.words_of("a  b\tc \n d") == ["a", "▁", "▁b", "ĉ", "c", "▁Ċ", "▁d"]
+    assert pipeline.words_of("    x\n\n") == ["▁▁▁", "▁x", "ĊĊ"]
     # Eight letters of bytes, but none inside a character of three.
-    assert frame.words_of("中中中abcdefgh") == ["ä¸Ńä¸Ń", "ä¸Ńabcde", "fgh"]
+    assert pipeline.words_of("中中中abcdefgh") == ["ä¸Ńä¸Ń", "ä¸Ńabcde", "fgh"]
 
 
 def test_a_vocabulary_without_special_tokens(tmp_path: Path) -> None:

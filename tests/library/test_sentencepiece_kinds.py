@@ -49,7 +49,7 @@ REFUSED = {
     "word": ({"model_type": "word"}, "neither a BPE nor"),
     "char": ({"model_type": "char"}, "neither a BPE nor"),
     "control_character": ({"control_symbols": ["."]}, "special token '.'"),
-    "rules": ({"normalization_rule_tsv": "rules.tsv"}, "normalisation of its own"),
+    "rules": ({"normalization_rule_tsv": "rules.tsv"}, "another normalisation"),
 }
 
 

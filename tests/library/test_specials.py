@@ -8,7 +8,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from sagevocab.huggingface.export import export_greedy
-from sagevocab.huggingface.pipelines import WordFrame
+from sagevocab.huggingface.pipelines import WordPipeline
 from sagevocab.huggingface.special_tokens import BERT, special_tokens_of
 from sagevocab.settings import WordSettings
 
@@ -23,7 +23,7 @@ GIVEN = {
 
 
 def folder_of(place: Path, name: str) -> Path:
-    export_greedy(place, PIECES, WordFrame(WordSettings(), special_tokens_of(**GIVEN[name])))
+    export_greedy(place, PIECES, WordPipeline(WordSettings(), special_tokens_of(**GIVEN[name])))
     return place
 
 

@@ -11,7 +11,7 @@ from sagevocab.pieces import WORD_START
 
 
 def unknown_characters(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
-    """Return the characters of the corpus without a piece of their own, and how many there are.
+    """Return the characters of the corpus that are not pieces, and how many there are.
 
     The most frequent come first.
     """

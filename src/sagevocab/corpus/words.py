@@ -64,7 +64,7 @@ class Normalizer:
         return self.backend.normalize_str(line)
 
     def words_of_part(self, part: str, max_word_chars: int) -> list[str]:
-        """Return the words of a part of a line, as `read_parts` gives it.
+        """Return the words of a part of a line, as `reading.read_words` gives it.
 
         Joined, the parts of a line give its words, for no character is mapped together with a
         space: no key of the character map begins with one, and none is a character that forms a
@@ -193,12 +193,12 @@ class WordCorpus:
         return self._with_lines(np.random.default_rng(seed).permutation(self.n_lines)[:lines])
 
     def sample_words(self, words: int, seed: int) -> WordCorpus:
-        """Return a seeded sample of lines of at most `words` words in all, with its own types."""
+        """Return a seeded sample of lines of at most `words` words, with their types alone."""
         order = np.random.default_rng(seed).permutation(self.n_lines)
         total = np.cumsum(np.diff(self.line_offsets)[order])
-        return self._with_lines(order[total <= words]).with_own_types()
+        return self._with_lines(order[total <= words]).with_types_of_lines()
 
-    def with_own_types(self) -> WordCorpus:
+    def with_types_of_lines(self) -> WordCorpus:
         """Return the same lines without the types that are not in them."""
         kept, tokens = np.unique(self.tokens, return_inverse=True)
         types = [self.types[number] for number in kept.tolist()]

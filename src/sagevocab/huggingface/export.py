@@ -2,7 +2,7 @@
 
 A folder holds `tokenizer.json`, `tokenizer_config.json` (whose entry `sagevocab` says how this
 library segments with it), `pieces.txt` and a model card, `README.md`. The tokenizers give the ids
-of this library's segmenters; what they have in common is their frame (`frames`).
+of this library's segmenters; what they have in common is in `pipelines`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tokenizers import Tokenizer, models
 
 from sagevocab.errors import UserError
 from sagevocab.files import write_json, write_text
-from sagevocab.huggingface.pipelines import Frame, WordFrame, split_uncovered
+from sagevocab.huggingface.pipelines import Pipeline, WordPipeline, split_uncovered
 from sagevocab.pieces import UNKNOWN_ID, write_pieces
 from sagevocab.settings import WordSettings
 
@@ -43,7 +43,7 @@ class Card:
 def export_greedy(
     folder: str | Path,
     pieces: Sequence[str],
-    words: WordSettings | Frame,
+    words: WordSettings | Pipeline,
     card: Card | None = None,
 ) -> None:
     """Write a vocabulary that is segmented by greedy longest match (paper, Section 3).
@@ -51,14 +51,14 @@ def export_greedy(
     Args:
         folder: where its files go.
         pieces: by id.
-        words: how text becomes words, with BERT's special tokens; or any other frame.
+        words: how text becomes words, with BERT's special tokens; or any other pipeline.
         card: None writes no model card.
 
     Raises:
         ValueError: a character of a piece, or `▁`, is not a piece: greedy matching has no floor.
     """
-    frame = words if isinstance(words, Frame) else WordFrame(words)
-    write_folder(folder, frame.tokenizer(pieces), pieces, "greedy", frame, card)
+    pipeline = words if isinstance(words, Pipeline) else WordPipeline(words)
+    write_folder(folder, pipeline.tokenizer(pieces), pieces, "greedy", pipeline, card)
 
 
 def export_merges(
@@ -77,11 +77,14 @@ def export_merges(
         words: how text becomes words.
         card: None writes no model card.
     """
-    frame = WordFrame(words)
+    pipeline = WordPipeline(words)
     model = models.BPE(
-        vocab=frame.numbered(pieces), merges=list(merges), unk_token=frame.unknown, fuse_unk=False
+        vocab=pipeline.numbered(pieces),
+        merges=list(merges),
+        unk_token=pipeline.unknown,
+        fuse_unk=False,
     )
-    write_folder(folder, frame.around(model, []), pieces, "merges", frame, card)
+    write_folder(folder, pipeline.around(model, []), pieces, "merges", pipeline, card)
 
 
 def export_unigram(
@@ -103,13 +106,13 @@ def export_unigram(
         words: how text becomes words.
         card: None writes no model card.
     """
-    frame = WordFrame(words)
-    tokens = frame.tokens(pieces)
+    pipeline = WordPipeline(words)
+    tokens = pipeline.tokens(pieces)
     specials = len(tokens) - len(pieces)
     entries = zip(tokens, [unlikely(scores)] * specials + list(scores), strict=True)
     model = models.Unigram(list(entries), unk_id=UNKNOWN_ID, byte_fallback=False)
-    tokenizer = frame.around(model, [split_uncovered(pieces)])
-    write_folder(folder, tokenizer, pieces, "unigram", frame, card)
+    tokenizer = pipeline.around(model, [split_uncovered(pieces)])
+    write_folder(folder, tokenizer, pieces, "unigram", pipeline, card)
 
 
 def unlikely(scores: Iterable[float]) -> float:
@@ -122,7 +125,7 @@ def write_folder(
     tokenizer: Tokenizer,
     pieces: Sequence[str],
     method: str,
-    frame: Frame,
+    pipeline: Pipeline,
     card: Card | None,
 ) -> None:
     """Write a tokenizer's folder.
@@ -132,25 +135,25 @@ def write_folder(
         tokenizer: of Hugging Face.
         pieces: by id.
         method: how `segmenter.load_segmenter` segments.
-        frame: all of the tokenizer but its pieces.
+        pipeline: all of the tokenizer but its pieces.
         card: None writes no model card.
     """
     folder = Path(folder)
     configuration = {
-        **frame.configuration(),
+        **pipeline.configuration(),
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "sagevocab": {
             "method": method,
-            "normalization": frame.normalization,
-            "max_word_chars": frame.max_word_chars,
+            "normalization": pipeline.normalization,
+            "max_word_chars": pipeline.max_word_chars,
         },
     }
     write_pieces(folder / "pieces.txt", pieces)
     write_tokenizer(folder / "tokenizer.json", tokenizer)
     write_json(folder / "tokenizer_config.json", configuration)
     if card is not None:
-        write_text(folder / "README.md", model_card(card, pieces, frame))
+        write_text(folder / "README.md", model_card(card, pieces, pipeline))
 
 
 def write_tokenizer(path: Path, tokenizer: Tokenizer) -> None:
@@ -224,16 +227,16 @@ def disk_errors(place: str | Path) -> Iterator[None]:
 # --- model cards
 
 
-def model_card(card: Card, pieces: Sequence[str], frame: Frame | None = None) -> str:
+def model_card(card: Card, pieces: Sequence[str], pipeline: Pipeline | None = None) -> str:
     """Return the README of a vocabulary's folder, with the front matter that model hubs read.
 
     Args:
         card: what it says.
         pieces: of the vocabulary.
-        frame: of the tokenizer; one with BERT's special tokens if left out.
+        pipeline: of the tokenizer; one with BERT's special tokens if left out.
     """
-    frame = frame or WordFrame(WordSettings())
-    specials = frame.special_tokens
+    pipeline = pipeline or WordPipeline(WordSettings())
+    specials = pipeline.special_tokens
     rows = {
         "Language": f"{card.language_name} (`{card.language}`)",
         "Method": card.method,

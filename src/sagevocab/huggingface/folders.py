@@ -29,7 +29,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     )
 
 
-def is_own_folder(folder: str | Path) -> bool:
+def is_project_folder(folder: str | Path) -> bool:
     """Return whether this project wrote the tokenizer in `folder`, and no other program since.
 
     `save_pretrained` of `transformers` carries the entry `sagevocab` on and leaves `pieces.txt`

@@ -18,8 +18,8 @@ from sagevocab.huggingface.export import (
     export_greedy,
     write_tokenizer,
 )
-from sagevocab.huggingface.folders import is_own_folder
-from sagevocab.huggingface.pipelines import WordFrame
+from sagevocab.huggingface.folders import is_project_folder
+from sagevocab.huggingface.pipelines import WordPipeline
 from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
 from sagevocab.huggingface.sentencepiece import tokenizer_of_model
@@ -54,8 +54,8 @@ def load(path: str | Path) -> Encoder:
         return Encoder(load_hub(path, "tokenizer"), path)
     if kind_of(path) == "model":
         return Encoder(tokenizer_of_model(path, "tokenizer")[0], path)
-    frame = WordFrame(WordSettings())
-    return Encoder(frame.tokenizer(listed_pieces(path, "tokenizer")), path)
+    pipeline = WordPipeline(WordSettings())
+    return Encoder(pipeline.tokenizer(listed_pieces(path, "tokenizer")), path)
 
 
 def segmenter_of(source: Any) -> Segmenter:
@@ -71,17 +71,17 @@ def segmenter_of(source: Any) -> Segmenter:
     """
     if isinstance(source, list | tuple):
         return GreedySegmenter(listed_pieces(source, "tokenizer"))
-    if isinstance(frame := getattr(source, "frame", None), WordFrame):
+    if isinstance(getattr(source, "pipeline", None), WordPipeline):
         return GreedySegmenter(source.pieces)
     if path := path_of(source):
         return _segmenter_at(Path(path))
-    tokenizer = source.tokenizer() if frame else load_hub(source, "tokenizer")
+    tokenizer = source.tokenizer() if isinstance(source, Encoder) else load_hub(source, "tokenizer")
     return HubSegmenter(parsed(tokenizer, "tokenizer"))
 
 
 def _segmenter_at(path: Path) -> Segmenter:
     require_tokenizer(path)
-    if is_own_folder(path):
+    if is_project_folder(path):
         return load_segmenter(path)
     if kind_of(path) == "list":
         return GreedySegmenter(listed_pieces(path, "tokenizer"))

@@ -13,7 +13,7 @@ from typing import Any
 
 from sagevocab.pieces import WORD_START
 
-_BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is none of its letters
+_BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is not among its letters
 _APART = "\u241f"  # the symbol for a separator, which stands in no vocabulary
 
 
@@ -36,7 +36,7 @@ def steps_of(part: dict[str, Any] | None) -> list[dict[str, Any]]:
 
 
 def unknown_of(model: Mapping[str, Any]) -> str | None:
-    """Return a parsed model's own unknown token, if it has one."""
+    """Return the unknown token of a parsed model, if it has one."""
     if model["type"] != "Unigram":
         return model.get("unk_token")
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]
@@ -60,7 +60,7 @@ def readable_pieces(tokens: Iterable[str], spec: Mapping[str, Any]) -> list[str]
 
     Args:
         tokens: as the tokenizer has them.
-        spec: the parsed `tokenizer.json`, which determines the notation.
+        spec: the parsed `tokenizer.json`, which says how tokens are written.
     """
     prefix = spec["model"].get("continuing_subword_prefix")
     writes_bytes = '"ByteLevel"' in json.dumps([spec["normalizer"], spec["pre_tokenizer"]])

@@ -1,12 +1,12 @@
-"""Frames: everything of a tokenizer but its pieces.
+"""Pipelines: everything of a tokenizer but its pieces.
 
-A frame says how a line becomes words, how pieces are written as tokens, and which special tokens
-there are. With a list of pieces it gives a `tokenizers.Tokenizer` that segments words by greedy
-longest match. There are two kinds:
+Hugging Face's word for what a text goes through. A pipeline says how a line becomes words, how
+pieces are written as tokens, and which special tokens there are. With a list of pieces it gives a
+`tokenizers.Tokenizer` that segments words by greedy longest match. There are two kinds:
 
-- `WordFrame`: sentencepiece's normalisation, `▁` at the start of words, words cut at
+- `WordPipeline`: sentencepiece's normalisation, `▁` at the start of words, words cut at
   `max_word_chars`.
-- `ByteFrame`: letters of bytes; words with the space before them, and runs of white space.
+- `BytePipeline`: letters of bytes; words with the space before them, and runs of white space.
 
 In both, special tokens have the first ids.
 
@@ -15,7 +15,7 @@ regular expressions without `\\A`, `\\G`, `(?m)` or `\\x{..}`, which match isola
 sequence in a sequence.
 
 Text that spells a special token becomes that token in Hugging Face's tokenizers, unless the caller
-asks for `split_special_tokens`; the library takes it as text. In a `WordFrame`, what follows a
+asks for `split_special_tokens`; the library takes it as text. In a `WordPipeline`, what follows a
 special token without a space is the inside of a word (`[MASK]ing`); a space before a special token
 gives no piece.
 """
@@ -55,14 +55,14 @@ from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
 
 NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model sees them
-TEXT_START, TEXT_END = r"(?<![\s\S])", r"(?![\s\S])"  # no dialect's own anchors
+TEXT_START, TEXT_END = r"(?<![\s\S])", r"(?![\s\S])"  # every dialect has these
 _SPACE, _OTHER = r"[ \t\n\r\f\v]", r"[^ \t\n\r\f\v]"
 _WORD_OR_SPACES = f" ?{_OTHER}+|{_SPACE}+(?!{_OTHER})|{_SPACE}+"
 # Letters of the bytes 80 to BF, which continue a character in UTF-8, as GPT-2 writes them.
 _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
 
-class Frame(ABC):
+class Pipeline(ABC):
     """Everything of a tokenizer but its pieces.
 
     special_tokens: by id. unknown: the token of what has no piece; None where everything has.
@@ -124,14 +124,14 @@ class Frame(ABC):
         )
 
     def configuration(self) -> dict[str, Any]:
-        """Return what `tokenizer_config.json` says of the frame."""
+        """Return what `tokenizer_config.json` says of the pipeline."""
         return self.specials.configuration()
 
 
-# --- the library's own
+# --- words after `▁`
 
 
-class WordFrame(Frame):
+class WordPipeline(Pipeline):
     """Text as sentencepiece takes it: `▁` at the start of words, which spaces alone separate."""
 
     def __init__(self, words: WordSettings, specials: SpecialTokens = BERT) -> None:
@@ -215,7 +215,7 @@ def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
 
 
 def cuts_at_spaces(tokenizer: Tokenizer) -> bool:
-    """Tell whether a tokenizer takes text as `WordFrame` does: no token reaches over a space.
+    """Tell whether a tokenizer takes text as `WordPipeline` does: no token reaches over a space.
 
     Its special tokens hold no space, so that none is spelt across one.
     """
@@ -223,8 +223,8 @@ def cuts_at_spaces(tokenizer: Tokenizer) -> bool:
     added = [token["content"] for token in spec["added_tokens"]]
     if any(" " in token or WORD_START in token for token in added):
         return False
-    frame = WordFrame(WordSettings()).around(models.WordPiece(unk_token=UNKNOWN), [])
-    wanted = json.loads(frame.to_str())
+    pipeline = WordPipeline(WordSettings()).around(models.WordPiece(unk_token=UNKNOWN), [])
+    wanted = json.loads(pipeline.to_str())
     spaces = [(one["normalizer"] or {}).get("normalizers", [])[-4:] for one in (spec, wanted)]
     steps = [(one["pre_tokenizer"] or {}).get("pretokenizers", [])[:2] for one in (spec, wanted)]
     for step in itertools.chain(*steps):
@@ -236,7 +236,7 @@ def cuts_at_spaces(tokenizer: Tokenizer) -> bool:
 # --- letters of bytes
 
 
-class ByteFrame(Frame):
+class BytePipeline(Pipeline):
     """Text as letters of bytes, as GPT-2 writes it: nothing is normalised, decoding loses nothing.
 
     Words are text with the space before it, and runs of white space. This is GPT-2's rule without

@@ -52,12 +52,12 @@ def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
         key: what messages begin with.
 
     Raises:
-        UserError: it has parts of its own code.
+        UserError: it has parts that are Python code.
     """
     try:
         return json.loads(tokenizer.to_str())
-    except Exception as error:  # of parts that are Python code
+    except Exception as error:  # the library raises bare exceptions
         raise UserError(
-            f"{key}: this tokenizer has parts of its own code and cannot be written ({error}); "
-            "give one that a tokenizer.json holds whole"
+            f"{key}: has parts that are Python code and cannot be written ({error}); give "
+            "one that a tokenizer.json holds whole"
         ) from error

@@ -22,7 +22,7 @@ from sagevocab.segmentation.segmenter import GreedySegmenter, Segmenter
 class HubSegmenter(Segmenter):
     """A tokenizer of Hugging Face, word by word: it gets each word after a space.
 
-    It normalises and splits the word as it likes. Its special and unknown tokens are no pieces.
+    It normalises and splits the word as it likes. Its special and unknown tokens are not pieces.
     """
 
     def __init__(self, spec: Mapping[str, Any], space: str | None = None) -> None:

@@ -55,8 +55,8 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
     """Read a sentencepiece model; return it and the rule whose character map it carries.
 
     Raises:
-        UserError: it cannot be expressed in this project's pieces, or has a normalisation of its
-            own.
+        UserError: it cannot be expressed in this project's pieces, or has another normalisation
+            than sentencepiece's five.
     """
     model = read_model(path)
     if reason := _unlike_pieces(model):
@@ -83,7 +83,7 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
         if character_map(rule) == charsmap:
             return model, rule
     raise UserError(
-        f"{key}: {path} has a normalisation of its own; "
+        f"{key}: {path} has another normalisation than sentencepiece comes with; "
         f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
     )
 
@@ -141,7 +141,7 @@ _SPECIALS = (Model.SentencePiece.UNKNOWN, Model.SentencePiece.CONTROL)
 
 
 def ordinary_pieces(model: Model) -> list[Model.SentencePiece]:
-    """Return the entries of a model that are no special tokens, in id order."""
+    """Return the entries of a model that are not special tokens, in id order."""
     return [piece for piece in model.pieces if piece.type not in _SPECIALS]
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.pipelines import ByteFrame
+from sagevocab.huggingface.pipelines import BytePipeline
 from sagevocab.initial.sentencepiece_models import TooManyPiecesError
 from sagevocab.pieces import tokens_by_id
 
@@ -19,7 +19,7 @@ _LETTERS = 256
 def train_bytes(
     corpus: WordCorpus,
     size: int,
-    frame: ByteFrame,
+    pipeline: BytePipeline,
     max_piece_length: int,
     *,
     name: str,
@@ -28,9 +28,9 @@ def train_bytes(
     """Train byte-level BPE on a corpus; its result depends on the lines alone.
 
     Args:
-        corpus: of the words of the frame.
+        corpus: of the words of the pipeline.
         size: number of pieces, the 256 letters among them.
-        frame: without pieces.
+        pipeline: without pieces.
         max_piece_length: in bytes.
         name: of the text, for messages.
         key: the setting that the size is from, for messages.
@@ -44,22 +44,22 @@ def train_bytes(
     if size < _LETTERS:
         raise UserError(f"{key}: {size} pieces are fewer than the 256 bytes; set it to more")
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = frame.pre_tokenizer
+    tokenizer.pre_tokenizer = pipeline.pre_tokenizer
     trainer = trainers.BpeTrainer(
         vocab_size=size,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         max_token_length=max_piece_length,
         show_progress=False,
     )
-    tokenizer.train_from_iterator(_lines(corpus, frame), trainer)
+    tokenizer.train_from_iterator(_lines(corpus, pipeline), trainer)
     found = tokens_by_id(tokenizer)
     if len(found) < size:
         raise TooManyPiecesError(size, len(found), name, key)
     return tokenizer
 
 
-def _lines(corpus: WordCorpus, frame: ByteFrame) -> Iterator[str]:
+def _lines(corpus: WordCorpus, pipeline: BytePipeline) -> Iterator[str]:
     """Yield the lines of a corpus as they were, for nothing of them is lost."""
-    texts = [frame.text_of([word]) for word in corpus.types]
+    texts = [pipeline.text_of([word]) for word in corpus.types]
     for start, end in pairwise(corpus.line_offsets):
         yield "".join([texts[number] for number in corpus.tokens[start:end].tolist()])

@@ -164,13 +164,13 @@ def _cut(model: Model, size: int, settings: TrainingSettings, name: str, key: st
     Raises:
         TooFewPiecesError: the single characters alone are more.
     """
-    own = ordinary_pieces(model)
-    excess = len(own) - size
+    ordinary = ordinary_pieces(model)
+    excess = len(ordinary) - size
     if excess <= 0:
         return
-    longer = sorted((p for p in own if len(p.piece) > 1), key=lambda piece: piece.score)
+    longer = sorted((p for p in ordinary if len(p.piece) > 1), key=lambda piece: piece.score)
     if excess > len(longer):
-        least = len(own) - len(longer)
+        least = len(ordinary) - len(longer)
         raise TooFewPiecesError(size, least, name, key)
     dropped = {piece.piece for piece in longer[:excess]}
     kept = [piece for piece in model.pieces if piece.piece not in dropped]

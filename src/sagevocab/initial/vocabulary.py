@@ -13,7 +13,7 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import SettingError, UserError
 from sagevocab.huggingface.detect import ADVICE, kind_of, name_of
 from sagevocab.huggingface.markers import piece_of_letters
-from sagevocab.huggingface.pipelines import ByteFrame, Frame, WordFrame
+from sagevocab.huggingface.pipelines import BytePipeline, Pipeline, WordPipeline
 from sagevocab.huggingface.sentencepiece import (
     Model,
     is_bpe,
@@ -36,12 +36,12 @@ _SIZE = "initial_size"  # the argument of `training.train`, for messages
 class InitialVocabulary:
     """A vocabulary to prune.
 
-    merges: by rank; None where there are none. frame: all the rest of its tokenizer.
+    merges: by rank; None where there are none. pipeline: all the rest of its tokenizer.
     """
 
     pieces: list[str]
     merges: list[tuple[str, str]] | None
-    frame: Frame
+    pipeline: Pipeline
 
 
 def train_initial(
@@ -49,17 +49,17 @@ def train_initial(
     corpus: WordCorpus,
     size: int,
     settings: TrainingSettings,
-    frame: Frame,
+    pipeline: Pipeline,
     name: str,
 ) -> InitialVocabulary:
     """Train sentencepiece's BPE or UnigramLM on a corpus, or byte-level BPE.
 
     Args:
-        method: `bpe` or `unigram`; without meaning for a `ByteFrame`.
+        method: `bpe` or `unigram`; without meaning for a `BytePipeline`.
         corpus: what is trained on.
         size: number of pieces without special tokens.
         settings: of sentencepiece; of them, bytes have the longest piece alone.
-        frame: all of the tokenizer but its pieces; a `ByteFrame` asks for pieces of bytes.
+        pipeline: all of the tokenizer but its pieces; with a `BytePipeline`, pieces are bytes.
         name: of the text, for messages.
 
     Returns:
@@ -68,15 +68,15 @@ def train_initial(
     Raises:
         UserError: the text allows no vocabulary of this size.
     """
-    if isinstance(frame, ByteFrame):
+    if isinstance(pipeline, BytePipeline):
         longest = settings.max_piece_length
-        trained = train_bytes(corpus, size, frame, longest, name=name, key=_SIZE)
+        trained = train_bytes(corpus, size, pipeline, longest, name=name, key=_SIZE)
         pieces = list(map(piece_of_letters, tokens_by_id(trained)))
         merges = json.loads(trained.to_str())["model"]["merges"]
         pairs = [(piece_of_letters(left), piece_of_letters(right)) for left, right in merges]
-        return InitialVocabulary(pieces, pairs, frame)
+        return InitialVocabulary(pieces, pairs, pipeline)
     model = train_sentencepiece(method, corpus, size, settings, _SIZE, name=name)
-    return InitialVocabulary(pieces_of_model(model), _merges(model), frame)
+    return InitialVocabulary(pieces_of_model(model), _merges(model), pipeline)
 
 
 def read_initial(
@@ -124,7 +124,7 @@ def _read_list(
     source: Path | Sequence[Any], words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
     pieces = listed_pieces(source, "initial")
-    return InitialVocabulary(pieces, None, WordFrame(WordSettings(**words), specials or BERT))
+    return InitialVocabulary(pieces, None, WordPipeline(WordSettings(**words), specials or BERT))
 
 
 def _read_model(
@@ -133,12 +133,14 @@ def _read_model(
     """Read a sentencepiece model; its control symbols are special tokens."""
     model, rule = open_model(path, "initial")
     if "normalization" in words:
-        reason = f"{name_of(path)} brings its own; leave it out"
+        reason = f"{name_of(path)} brings one; leave it out"
         raise SettingError("vocabulary.normalization", reason)
-    own = special_tokens_of_model(model)
-    refuse_words(own.tokens, f"initial: {path}")
-    frame = WordFrame(WordSettings(rule, **words), specials or own)
-    return InitialVocabulary(with_characters(pieces_of_model(model), path), _merges(model), frame)
+    controls = special_tokens_of_model(model)
+    refuse_words(controls.tokens, f"initial: {path}")
+    pipeline = WordPipeline(WordSettings(rule, **words), specials or controls)
+    return InitialVocabulary(
+        with_characters(pieces_of_model(model), path), _merges(model), pipeline
+    )
 
 
 def _merges(model: Model) -> list[tuple[str, str]] | None:

@@ -7,7 +7,7 @@
 `AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
 `LineSums` takes the sums over lines; they are read in one of three ways (`settings.READINGS`).
 
-A *view* says how V segments each word type, and how V without each piece t does (`decoding`);
+A *view* says how V segments each word type, and how V without each piece t does (`Decoder`);
 `kernels` walks the lines; here they are shared out among threads.
 
 After pieces have left, `LineSums` corrects the sums it has, those of the last ranking of all pieces

@@ -6,7 +6,7 @@
         else:                update the candidates' losses
         prune the k candidates of lowest loss
 
-k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablation` takes loss_t.
+k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `loss` takes loss_t.
 
 With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
 candidates which are the first token of a line (a line that counts for their loss) go behind all
@@ -22,8 +22,8 @@ With an m of 0 pieces are ranked once, and this ranking is kept. The loss `token
 count that needs no vectors (`loss.TokensPerLine`); neither do the losses `unigram_code` and
 `bigram_code` (`codes`).
 
-With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
-whose words are permuted. Nothing else changes, so the difference is what contexts do.
+`contexts` make a control of the algorithm: `zero` takes vectors of zero, `shuffled` a text whose
+words are permuted. Nothing else changes, so the difference is what contexts do.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def initial_embeddings(
     word2vec: Word2VecSettings,
     progress: Listener = log_progress,
 ) -> Embeddings:
-    """Return the embeddings of the segmenter's pieces that `settings` ask for.
+    """Return the embeddings of the segmenter's pieces that `settings` mean.
 
     The arguments are those of `train_embeddings`; settings without vectors need no Word2Vec.
 
@@ -222,7 +222,7 @@ def use_embeddings(
     pieces: Sequence[str],
     settings: SageSettings,
 ) -> None:
-    """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
+    """Take embeddings of some of `pieces`; those of the others are 0, and not read."""
     numbers = {piece: number for number, piece in enumerate(pieces)}
     rows = [numbers[piece] for piece in embeddings.pieces]
     shape = 2, len(pieces), embeddings.target.shape[1]

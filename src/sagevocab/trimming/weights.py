@@ -77,8 +77,8 @@ def prune_model(
     files = sorted(source.glob("*.safetensors"))
     if not files or not (source / "config.json").exists():
         raise UserError(
-            f"model: {source} is no folder with a config.json and safetensors files; download the "
-            "model or save it so"
+            f"model: {source} is not a folder with a config.json and safetensors files; download "
+            "the model or save it so"
         )
     rows = _rows_of(_configuration(source / "config.json"), source)
     # Rows without an id fill a model up: some hundreds.

@@ -1,8 +1,8 @@
 """Skip-gram embeddings of pieces: E_T and E_C of Equation 1.
 
 They are trained by gensim's Word2Vec, whose output layer `syn1neg` is the context matrix, or by
-`skipgram`, which trains the same model in another order. With gensim one worker gives the same
-bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threads does.
+`blocks`, which trains the same model in another order. With gensim one worker gives the same
+bytes each time, whatever PYTHONHASHSEED is; with `blocks` any number of threads does.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def train_vectors(
     """
     vectors = {}
     for seed in seeds:
-        drawn = corpus.sample(lines, seed).with_own_types()
+        drawn = corpus.sample(lines, seed).with_types_of_lines()
         own = replace(settings, seed=seed, lines="all")
         vectors[str(seed)] = train_embeddings(drawn, segmenter, own).target
     return vectors

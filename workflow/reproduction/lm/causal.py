@@ -184,7 +184,7 @@ def train(
     gpus: int = 0,
 ) -> CausalTrainer:
     """Train a model; the arguments are those of `train_causal`."""
-    lines = code_of_lines(corpus.sample(settings.lines, seed).with_own_types(), segmenter)
+    lines = code_of_lines(corpus.sample(settings.lines, seed).with_types_of_lines(), segmenter)
     asked = code_of_lines(heldout, segmenter)
     decisive = {k: v for k, v in vars(settings).items() if k not in FREE_OF_MODELS}
     streams = (part.stream.tobytes() for part in (lines, asked))
