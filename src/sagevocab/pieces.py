@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,9 +82,7 @@ def read_pieces(path: str | Path) -> list[str]:
             f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8, or copy or build it "
             "again if it was cut"
         ) from error
-    pieces = text.removesuffix("\n").split("\n")
-    _check(pieces, str(path))
-    return pieces
+    return _distinct(enumerate(text.removesuffix("\n").split("\n"), 1), str(path), f"{path}:")
 
 
 def write_pieces(path: str | Path, pieces: Sequence[str]) -> None:
@@ -93,22 +91,29 @@ def write_pieces(path: str | Path, pieces: Sequence[str]) -> None:
     Raises:
         UserError: there is not a piece, or one is empty, repeated or holds a newline.
     """
-    _check(pieces, str(path))
+    pieces = _distinct(enumerate(pieces, start=1), str(path), f"{path}:")
     write_text(path, "".join(f"{piece}\n" for piece in pieces))
 
 
-def _check(pieces: Sequence[str], path: str) -> None:
-    seen: dict[str, int] = {}
-    for line, piece in enumerate(pieces, start=1):
+def _distinct(numbered: Iterable[tuple[int, str]], name: str, before: str) -> list[str]:
+    """Return pieces without the number of the line or item that each comes with.
+
+    In messages, name: of the list; before: what stands before a number.
+
+    Raises:
+        UserError: there is none, or one is empty, repeated or holds a newline.
+    """
+    found: dict[str, int] = {}
+    for number, piece in numbered:
         if not piece or "\n" in piece:
-            raise UserError(f"{path}:{line}: {piece!r} is not a piece; put one piece on each line")
-        if piece in seen:
-            raise UserError(
-                f"{path}:{line}: {piece!r} is on line {seen[piece]} already; remove one of them"
-            )
-        seen[piece] = line
-    if not seen:
-        raise UserError(f"{path}: holds no piece; put one piece on each line")
+            reason = f"{piece!r} is not a piece; put one piece on each line"
+            raise UserError(f"{before}{number}: {reason}")
+        if found.setdefault(piece, number) != number:
+            reason = f"{piece!r} is there already ({found[piece]}); remove one of them"
+            raise UserError(f"{before}{number}: {reason}")
+    if not found:
+        raise UserError(f"{name}: holds no pieces; give a list with one on each line")
+    return list(found)
 
 
 def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
@@ -209,25 +214,25 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
     Raises:
         UserError: one is not text, crosses a space or is there twice, or there is none.
     """
-    found: dict[str, int] = {}
     name = path or "the list"
-    for number, piece in enumerate(pieces, start=1):
-        place = f"{key}: {path}:{number}" if path else f"{key}: item {number}"
-        if not isinstance(piece, str):
-            raise UserError(f"{place} of the list is not text; give strings")
-        if piece in {"", *_LISTED_SPECIALS}:
-            continue
-        if WORD_START in piece[1:] or " " in piece or "\n" in piece:
-            shown = repr(piece) if len(piece) <= _SHOWN else f"{piece[:_SHOWN]!r}..."
-            raise UserError(f"{place}: the piece {shown} crosses a space; take such pieces out")
-        if found.setdefault(piece, number) != number:
-            where = f"{'line' if path else 'item'} {found[piece]}"
-            raise UserError(f"{place}: {piece!r} is on {where} already; remove one of them")
-    if not found:
-        raise UserError(f"{key}: {name} holds no pieces; give a list with one on each line")
+    before = f"{key}: {path}:" if path else f"{key}: item "
+
+    def ordinary() -> Iterator[tuple[int, str]]:
+        for number, piece in enumerate(pieces, start=1):
+            if not isinstance(piece, str):
+                raise UserError(f"{before}{number} of the list is not text; give strings")
+            if piece in {"", *_LISTED_SPECIALS}:
+                continue
+            if WORD_START in piece[1:] or " " in piece or "\n" in piece:
+                shown = repr(piece) if len(piece) <= _SHOWN else f"{piece[:_SHOWN]!r}..."
+                reason = f"the piece {shown} crosses a space; take such pieces out"
+                raise UserError(f"{before}{number}: {reason}")
+            yield number, piece
+
+    found = _distinct(ordinary(), f"{key}: {name}", before)
     if not any(piece.startswith(WORD_START) for piece in found):
         raise UserError(
             f"{key}: no piece in {name} starts with {WORD_START}, which marks the start of words; "
             "write the list so, or give the Hugging Face folder it is from"
         )
-    return list(found)
+    return found

@@ -200,7 +200,7 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("tokenizers", "then the text", lambda: sagevocab.compare("a.txt", ["tok"])),
     ("vocabulary.normalization", "nfd", lambda: Normalizer("nfd")),
     ("initial: item 2", "not text", lambda: read_initial(["▁a", 3])),
-    ("initial: item 3", "item 1", lambda: read_initial(["▁a", "b", "▁a"])),
+    ("initial: item 3", "already (1)", lambda: read_initial(["▁a", "b", "▁a"])),
     ("initial", "no pieces", lambda: read_initial([])),
     ("initial", "not a list", lambda: read_initial({"▁a": 1}.items())),
     ("special_tokens", "choose bert, gpt, none", lambda: special_tokens_of("roberta")),
