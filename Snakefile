@@ -89,7 +89,10 @@ for name, one in OWN.items():
         one.benchmark = result(f"benchmarks/{job}.tsv")
 FILES = [str(file) for one in OWN.values() for file in one.output if not file.contains_wildcard()]
 TARGETS = [*OWN, *FILES]
+# A module does not know the targets of the workflow that uses it.
 for line in hints(
-    sys.argv[1:], TARGETS, lambda file: any(o.is_producer(file) for o in OWN.values())
+    sys.argv[1:] if alone else [],
+    TARGETS,
+    lambda file: any(o.is_producer(file) for o in OWN.values()),
 ):
     print(line, file=sys.stderr)

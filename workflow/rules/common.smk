@@ -70,7 +70,6 @@ try:
         places,
         reference_artefacts,
         registered,
-        resource,
         style_files,
     )
     from reproduction.artefacts.shared import curve_files, training_logs
@@ -121,9 +120,18 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def report_file(name):
-    """Path of a file of workflow/report, from the working directory."""
-    return os.path.relpath(CHECKOUT / "workflow/report" / name)
+# The folder `workflow` of this checkout, from the working directory.
+SHIPPED = os.path.relpath(CHECKOUT / "workflow")
+
+
+def input_files(paths):
+    """Input files; those of this checkout are where they are, whatever prefix a module has."""
+    return [local(file) if Path(file).is_relative_to(SHIPPED) else file for file in flat(paths)]
+
+
+def shipped(name):
+    """A file of this checkout's folder workflow."""
+    return local(os.path.join(SHIPPED, name))
 
 
 def in_report(path, category, caption="caption"):

@@ -17,7 +17,7 @@ for artefact in registered(run):
             artefact.name
         input:
             ignore_dates_of_scripts,
-            **{name: flat(paths) for name, paths in artefact.inputs(run).items()},
+            **{name: input_files(paths) for name, paths in artefact.inputs(run).items()},
         output:
             **files_of(artefact),
         # Two tables are long tests.
@@ -79,8 +79,8 @@ rule build_claims:
         scores=run.score_files(run.tasks),
         curves=flat(curve_files(run, run.model_languages)) + training_logs(run, run.model_languages),
         predictions=run.score_files(run.tasks, "predictions.parquet"),
-        paper=resource("paper_values.yaml"),
-        template=report_file("claims.md.jinja"),
+        paper=shipped("resources/paper_values.yaml"),
+        template=shipped("report/claims.md.jinja"),
     output:
         frame=result("claims.parquet"),
         json=result("claims.json"),
@@ -102,8 +102,8 @@ rule findings:
         claims=result("claims.parquet"),
         tables=artefact_files(run, FINDINGS_TABLES, "csv"),
         figures=artefact_files(run, FINDINGS_FIGURES),
-        paper=resource("paper_values.yaml"),
-        template=report_file("findings.md.jinja"),
+        paper=shipped("resources/paper_values.yaml"),
+        template=shipped("report/findings.md.jinja"),
     output:
         md=in_report("findings.md", "Findings", "findings"),
     localrule: True
@@ -144,18 +144,18 @@ rule build_report:
         figures=artefact_files(run, FIGURES, "png"),
         tables=artefact_files(run, TABLES, "md"),
         vocabularies=run.vocabulary_files(),
-        paper=resource("paper_values.yaml"),
+        paper=shipped("resources/paper_values.yaml"),
         corpora=run.files("corpus/{lang}.txt.zst", lang=OTHER_LANGUAGES),
-        template=report_file("report.html.jinja" if run.reproduces else "texts.html.jinja"),
+        template=shipped(f"report/{'report' if run.reproduces else 'texts'}.html.jinja"),
         parts=[
-            report_file(f"{name}.html.jinja")
+            shipped(f"report/{name}.html.jinja")
             for name in ("frame", "page", "parts", "playground", "claims")
         ],
-        style=report_file("report.css"),
+        style=shipped("report/report.css"),
         behaviour=[
-            report_file("report.js"),
-            report_file("segmentation.js"),
-            report_file("playground.js"),
+            shipped("report/report.js"),
+            shipped("report/segmentation.js"),
+            shipped("report/playground.js"),
         ],
     output:
         html=result("report.html"),
@@ -198,8 +198,8 @@ rule build_reference:
         prunings=run.files(
             "vocab/{lang}/{tok}/ablations.parquet", tok=[] if run.models else run.pruned
         ),
-        paper=resource("paper_values.yaml"),
-        template=report_file("reference.md.jinja"),
+        paper=shipped("resources/paper_values.yaml"),
+        template=shipped("report/reference.md.jinja"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),
     localrule: True
@@ -240,7 +240,7 @@ rule reference_tables:
         ),
         readings="results/reference/readings/tables/table_readings.csv",
         claims="results/reference/intrinsic/frames/claims.parquet",
-        style=style_files(),
+        style=input_files(style_files()),
     output:
         [f"{table}.{form}" for table in CONTROL_TABLES for form in ("csv", "md")],
         [f"{CONTROLS}/figure_distances.{form}" for form in ("pdf", "png")],
