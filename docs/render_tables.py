@@ -123,9 +123,9 @@ def presets() -> list[str]:
         dropped = sum(orders[column].get(piece, -1) >= 0 for piece in frequent)
         cells = [f"{tokens[name]:.3f}", f"{met[name]:.0f}", str(dropped), use]
         rows.append([f"`{preset}`", what, *cells])
-    head = ["preset", "what it is", "tokens, BPE = 1", f"of {measured} statements"]
+    head = ["preset", "what it is", "tokens, BPE = 1", f"statements met, of {measured}"]
     return markdown_table(
-        [*head, f"of {FREQUENT:,} frequent word starts, pruned", "take it to"], rows
+        [*head, f"pruned of the {FREQUENT:,} most frequent word starts", "take it to"], rows
     )
 
 
