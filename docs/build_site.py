@@ -23,7 +23,6 @@ from reproduction.paper.control_pieces import kept_by, read_orders
 from reproduction.paper.report import build_playground
 from sagevocab.huggingface.load import convert
 from sagevocab.pieces import write_pieces
-from sagevocab.settings import WordSettings
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
@@ -74,7 +73,7 @@ def counts_tokenizer(folder: Path, language: str) -> Path:
     orders = read_orders(PRUNINGS / f"{language}.parquet")
     folder.mkdir(parents=True)
     write_pieces(folder / "pieces.txt", kept_by(orders, COUNTS))
-    convert(folder / "pieces.txt", folder / COUNTS, words=WordSettings())
+    convert(folder / "pieces.txt", folder / COUNTS)
     return folder / COUNTS / "tokenizer.json"
 
 
