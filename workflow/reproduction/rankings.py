@@ -17,6 +17,8 @@ from sagevocab.word2vec.embeddings import Embeddings
 
 log = logging.getLogger(__name__)
 
+BATCHES_APART = 4  # from one ranking to the next
+
 
 def take_rankings(
     corpus: WordCorpus,
@@ -26,7 +28,7 @@ def take_rankings(
     ablations: Columns,
     settings: SageSettings,
     *,
-    every: int,
+    every: int = BATCHES_APART,
 ) -> Columns:
     """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
 

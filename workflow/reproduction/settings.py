@@ -376,9 +376,6 @@ class Analysis(Section):
         description="Windows in which distinct neighbours are counted; the first is the one of the "
         "ratio figures.",
     )
-    top_neighbours: Count = Field(
-        200, description="Pieces shown in the ranking of distinct neighbours."
-    )
     efficiency_lines: Count = Field(
         150_000, description="Lines of the sample whose tokens are counted."
     )
@@ -386,11 +383,6 @@ class Analysis(Section):
         "all",
         description="Languages whose sentences Tables 1 and 2 may show: all, or a list, where a "
         "corpus' licence does not allow it for every one.",
-    )
-    ranking_every: Count = Field(
-        4,
-        description="Batches of a pruning between two whole rankings of the losses, which are "
-        "taken to see how stable they are.",
     )
     heuristics: Names = Field(
         [],

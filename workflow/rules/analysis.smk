@@ -81,7 +81,6 @@ rule measure_rankings:
         runtime=240,
     params:
         sage=sage_settings,
-        every=run.config.analysis.ranking_every,
     script:
         "../scripts/measure_rankings.py"
 

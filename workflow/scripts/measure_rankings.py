@@ -18,6 +18,5 @@ with job(snakemake):
         Embeddings.load(inputs.embeddings) if inputs.embeddings else None,
         read_parquet(inputs.ablations, ["iteration", "piece"]).to_dict("list"),
         settings_from(**params.sage, threads=snakemake.threads),
-        every=params.every,
     )
     write_columns(snakemake.output.rankings, rankings)

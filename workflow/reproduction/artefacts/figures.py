@@ -171,10 +171,7 @@ declare(
     window 2 agree. |greedy|
     """,
     tokenizers=compared,
-    settings={
-        "windows": lambda run: run.config.analysis.windows,
-        "top": lambda run: run.config.analysis.top_neighbours,
-    },
+    settings={"windows": lambda run: run.config.analysis.windows},
     reads={"panels": _NEIGHBOURS},
 )
 declare(

@@ -36,6 +36,7 @@ from reproduction.paper.style import (
 )
 
 MOST_SUBWORDS = 8  # words of this many subwords or more share the last group
+RANKS = 200  # of neighbours, as the paper's figure
 RATIO_BINS = 20
 _SUBWORDS = [str(number) for number in range(1, MOST_SUBWORDS)] + [f"≥{MOST_SUBWORDS}"]
 _SHARES, _DIFFERENCES = "Share of words (%)", "Minus {} (points)"
@@ -122,10 +123,8 @@ def _fertility_shares(words: pd.Series) -> np.ndarray:
     return 100 * counts / counts.sum()
 
 
-def figure_exponence(
-    panels: Neighbours, *, windows: Sequence[int], top: int, **files: Files
-) -> None:
-    """Draw distinct neighbours of the `top` pieces, ranked: rows are languages, columns windows.
+def figure_exponence(panels: Neighbours, *, windows: Sequence[int], **files: Files) -> None:
+    """Draw distinct neighbours of the first pieces, ranked: rows are languages, columns windows.
 
     The strip below each panel repeats the curves as differences from the first tokenizer's, rank
     by rank; all strips have one scale. panels: frames of piece, window, distinct, count.
@@ -139,11 +138,11 @@ def figure_exponence(
         for row, below, (title, panel) in zip(upper, strips, panels.items(), strict=True):
             for axes, strip, window in zip(row, below, windows, strict=True):
                 ranks = {
-                    label: rank_neighbours(neighbours, window).head(top).to_numpy()
+                    label: rank_neighbours(neighbours, window).head(RANKS).to_numpy()
                     for label, neighbours in panel.items()
                 }
                 _draw_ranks(axes, strip, ranks, styles)
-                axes.set_xlim(0, top + 1)
+                axes.set_xlim(0, RANKS + 1)
                 axes.tick_params(labelbottom=True)
                 strip.tick_params(labelbottom=True)
             name_row(row[0], title, "Neighbours (log scale)")
