@@ -9,6 +9,10 @@ from collections.abc import Callable, Iterator
 import pytest
 import yaml
 
+from checkouts import ROOT
+from reproduction.config import load_run
+from reproduction.costs import costs_of
+
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
 
@@ -51,6 +55,17 @@ def test_the_paper_plans_everything(tiny) -> None:
     jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     assert jobs["measure_rankings"] == "4"  # two languages, two readings
     assert jobs["finetune_model"] == "90"  # ten tasks, three tokenizers, three seeds
+
+
+@pytest.mark.parametrize("target", ["intrinsic", "all"])
+def test_the_page_has_the_costs_of_the_plan(tiny, target: str) -> None:
+    run = tiny("-n", target, config=())
+    jobs = re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE)
+    costs = costs_of(load_run({}), {rule: int(count) for rule, count in jobs if rule != "total"})
+    page = (ROOT / "docs/reproduce.md").read_text(encoding="utf-8")
+    [row] = re.findall(rf"^\| `{target}` \|.*", page, re.MULTILINE)
+    assert f" {costs.core_hours:.0f} core hours" in row
+    assert not costs.gpu_hours or f" {costs.gpu_hours:.0f} hours" in row
 
 
 def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
