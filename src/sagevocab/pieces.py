@@ -233,6 +233,6 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
     if not any(piece.startswith(WORD_START) for piece in found):
         raise UserError(
             f"{key}: no piece in {name} starts with {WORD_START}, which marks the start of words; "
-            "write the list so, or give the Hugging Face folder it is from"
+            "write the list so"
         )
     return found

@@ -211,6 +211,7 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     (".", "AutoTokenizer", lambda: convert(".", "out")),
     ("normalization", "leave it out", lambda: convert("x.model", "out", NFKC)),
     ("vocabulary.normalization", "nfkc", lambda: convert("twice.list", "out", NFD)),
+    ("tokenizer: x.model", "sagevocab export", lambda: sagevocab.prune("x.model", LINES, 9)),
     ("by", "scores", lambda: sagevocab.prune("mine.json", LINES, 9, by="frequency", scores={})),
 ]
 

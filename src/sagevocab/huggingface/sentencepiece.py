@@ -59,10 +59,10 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             than sentencepiece's five.
     """
     model = read_model(path)
+    folder = "" if key == "initial" else "its Hugging Face folder or "  # which is not pruned so
     if reason := _unlike_pieces(model):
         raise UserError(
-            f"{key}: {path} {reason}; train it without, or give its Hugging Face folder or a list "
-            "of pieces"
+            f"{key}: {path} {reason}; train it otherwise, or give {folder}a list of pieces"
         )
     pieces = pieces_of_model(model)
     if not any(len(piece) == 1 for piece in pieces):
@@ -84,7 +84,7 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             return model, rule
     raise UserError(
         f"{key}: {path} has another normalisation than sentencepiece comes with; "
-        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
+        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or {folder}a list of pieces"
     )
 
 

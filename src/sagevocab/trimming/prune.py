@@ -21,7 +21,7 @@ from tokenizers import Tokenizer
 
 from sagevocab.corpus.text import Texts, lines_of, paths_of
 from sagevocab.errors import UserError
-from sagevocab.huggingface.detect import name_of, path_of, require_tokenizer
+from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
 from sagevocab.huggingface.pretrained import load_hub, parsed
 from sagevocab.trimming.choice import BY, order_of_pruning, part_counts
@@ -30,6 +30,7 @@ from sagevocab.trimming.folder import files_beside, sources_of, write_folder
 from sagevocab.trimming.models import BYTES, Model, model_of
 
 Spec = dict[str, Any]
+_TO_GIVE = "give a Hugging Face folder or a tokenizer.json (sagevocab export writes one)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,7 +122,9 @@ def prune(
         check_output(output, force, sources)
     name = name_of(tokenizer)
     if (source := path_of(tokenizer)) is not None:
-        require_tokenizer(Path(source), to_give="give a Hugging Face folder or a tokenizer.json")
+        require_tokenizer(Path(source), to_give=_TO_GIVE)
+        if kind_of(Path(source)) != "hub":
+            raise UserError(f"tokenizer: {name} is a model or a list of pieces; {_TO_GIVE}")
     whole = load_hub(tokenizer, "tokenizer")
     spec = parsed(whole, "tokenizer")
     model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
