@@ -37,8 +37,8 @@ def folders(tmp_path_factory) -> dict[str, Path]:
     root, lines = tmp_path_factory.mktemp("vocabularies"), english()[:800]
     pieces = read_pieces(make_folders(root, lines)["bpe"] / "pieces.txt")
     (root / "list.txt").write_text("\n".join(["<unk>", *pieces[::2], ""]), encoding="utf-8")
-    convert(root / "list.txt", root / "list", words=WORDS)
-    convert(root / "unigram.model", root / "model", words=WORDS)
+    convert(root / "list.txt", root / "list")
+    convert(root / "unigram.model", root / "model")
     sagevocab.train(lines, 500, preset="counts", lossless=True, output=root / "lossless")
     return {name: root / name for name in EXPORTED}
 
