@@ -30,7 +30,7 @@ def record_of(name: str, run: Results, tokenizer: str = "sage", language: str = 
     """Return what a run says of a claim as if it were the only one, in one language."""
     claim = next(claim for claim in PAPER["claims"] if claim.id == name)
     method = "bpe" if tokenizer == "bpe" else "sage"
-    changes = {"tokenizers": method, "languages": [language], "any_language": False}
+    changes = {"tokenizers": method, "languages": [language]}
     alone = claim.model_copy(update=changes)
     found = records(run, {**PAPER, "claims": [alone]})
     return next(record for record in found if record["tokenizer"] == tokenizer)

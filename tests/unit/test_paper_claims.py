@@ -203,7 +203,7 @@ MOST = {"target": (0.5, INF)}
 MUCH_MORE = {"target": (0.3, INF), "sign": (0, INF)}
 MUCH_LESS = {"target": (-INF, -0.3), "sign": (-INF, 0)}
 EQUAL = {"target": (-0.1, 0.1)}
-ALWAYS = {"target": (1, INF), "sign": (0.5, INF), "census": True}
+ALWAYS = {"target": (1, INF), "sign": (0.5, INF), "measure": "chained_share"}
 NEARLY_ALWAYS = {**ALWAYS, "target": (0.95, INF)}
 
 

@@ -3,7 +3,7 @@
 The statements are data (`paper_values.yaml`), the rule of the verdicts is in `statements`, and the
 measures in `measures_texts` and `measures_models`. A claim gets a verdict for each SaGe
 tokenizer of the run and each language that the paper's statement covers. Statements that could be
-made of any language (`any_language`) are measured for the run's other languages too, and marked
+made of any language (`others`) are measured for the run's other languages too, and marked
 `beyond`. `claims_frame` has the form of the result.
 """
 
@@ -34,6 +34,7 @@ from reproduction.paper.intervals import over_seeds
 from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
 from reproduction.paper.statements import (
     NOT_MEASURABLE,
+    OTHERS,
     Statement,
     meets,
     read_claims,
@@ -96,7 +97,7 @@ class Assessment:
     @property
     def beyond(self) -> bool:
         """Whether the paper makes the statement of other languages only."""
-        return self.case.language not in self.claim.languages
+        return self.case.language not in self.claim.paper_languages
 
     @property
     def family(self) -> str | None:
@@ -185,8 +186,8 @@ def _control_cases(claim: Statement, run: Results, values: Mapping[str, Any]) ->
 
 def _languages(claim: Statement, run: Results) -> list[str | None]:
     """Return the languages of a claim, then the run's others where it may be said of any."""
-    languages = list(claim.languages)
-    if claim.any_language:
+    languages = claim.paper_languages
+    if OTHERS in claim.languages:
         languages += [language for language in run.languages if language not in languages]
     return languages
 
@@ -218,7 +219,7 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> N
     sizes: Counter[str] = Counter()
     for claim in claims:
         if claim.is_tested:
-            sizes[claim.measured_by.family] += len(claim.languages)
+            sizes[claim.measured_by.family] += len(claim.paper_languages)
     tested = [member for member in assessments if member.family]
     families = [(member.case.tokenizer, member.family) for member in tested]
     whole = {family: sizes[family[1]] for family in families}

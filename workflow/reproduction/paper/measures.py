@@ -91,13 +91,15 @@ class Measure:
     """A function of a case and a claim's arguments, and what it declares.
 
     reads: what it needs of a run. tested: its measurement has a test, so its claims are part of the
-    size of their `family`.
+    size of their `family`. census: it counts all cases, so the value alone decides, whatever
+    interval seeds give it.
     """
 
     function: Callable[..., Measurement]
     reads: str
     tested: bool
     family: str
+    census: bool
 
     @property
     def of_any_vocabulary(self) -> bool:
@@ -109,12 +111,12 @@ MEASURES: dict[str, Measure] = {}
 
 
 def measure(
-    *, reads: str = COUNTS, tested: bool = False, family: str = INTRINSIC
+    *, reads: str = COUNTS, tested: bool = False, family: str = INTRINSIC, census: bool = False
 ) -> Callable[[Callable[..., Measurement]], Callable[..., Measurement]]:
     """Declare a function as a measure that claims can name; arguments: as for `Measure`."""
 
     def declare(function: Callable[..., Measurement]) -> Callable[..., Measurement]:
-        MEASURES[function.__name__] = Measure(function, reads, tested, family)
+        MEASURES[function.__name__] = Measure(function, reads, tested, family, census)
         return function
 
     return declare

@@ -161,7 +161,7 @@ def loss_change_beyond_seeds(case: Case, *, tokenizer: str) -> Measurement:
     return intervals.beyond_spread(changed, spread, len(seeds))
 
 
-@measure()
+@measure(census=True)
 def single_characters_kept(case: Case) -> Measurement:
     """Share of the initial vocabulary's single characters that SaGe keeps."""
     singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
@@ -171,7 +171,7 @@ def single_characters_kept(case: Case) -> Measurement:
 # --- vocabularies: Section 4
 
 
-@measure()
+@measure(census=True)
 def subset_of_initial(case: Case) -> Measurement:
     """Share of the final BPE vocabulary in the initial one."""
     return _census(share_in(case.pieces(BASELINE), case.initial_pieces()))
@@ -191,7 +191,7 @@ def bpe_only_substrings(case: Case, *, longest: int) -> Measurement:
     return _share(substring_share(short, case.pieces(BASELINE)))
 
 
-@measure()
+@measure(census=True)
 def chained_share(case: Case) -> Measurement:
     """Share of the pieces of several characters that two other pieces make up."""
     return _census(_chained(case.pieces()))
@@ -357,7 +357,7 @@ def single_character_contexts(case: Case, *, window: int) -> Measurement:
     return intervals.difference_of_means(compared, baseline, seed=case.seed)
 
 
-@measure()
+@measure(census=True)
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     """Share of the ranks from `first` on at which SaGe's piece has fewer neighbours than BPE's.
 

@@ -45,6 +45,7 @@ _WIDEST_INTERVAL = 2.0
 _ROUNDING = 1e-12  # 0.83 - 0.78 is not 0.05
 
 TRAIN = "train"
+OTHERS = "others"  # of the languages of a statement: those of a run that the paper does not name
 Region = tuple[float, float]
 
 
@@ -64,12 +65,10 @@ class Statement(BaseModel):
 
     target: Region | None = None
     sign: Region | None = None
-    census: bool = False
 
     measure: str | None = None
     arguments: Mapping[str, Any] = Field(default_factory=dict)
-    languages: Sequence[str | None] = ("en", "tr")
-    any_language: bool = False
+    languages: Sequence[str | None] = ("en", "tr", OTHERS)
     corpus: str = TRAIN
     tokenizers: Literal["sage", "bpe", "each"] = "sage"
 
@@ -81,6 +80,16 @@ class Statement(BaseModel):
     def measured_by(self) -> Measure | None:
         """The measure; None where no artefact of the pipeline can decide the statement."""
         return MEASURES[self.measure] if self.measure else None
+
+    @property
+    def paper_languages(self) -> list[str | None]:
+        """The languages of which the paper makes it."""
+        return [language for language in self.languages if language != OTHERS]
+
+    @property
+    def is_census(self) -> bool:
+        """Whether all cases are counted, so that the value alone decides."""
+        return self.measure is not None and self.measured_by.census
 
     @property
     def is_timing(self) -> bool:
@@ -102,7 +111,7 @@ class Statement(BaseModel):
     @property
     def needs_interval(self) -> bool:
         """Whether the whole interval must lie in the target: the paper says it in words."""
-        return isinstance(self.paper, str) and not self.census
+        return isinstance(self.paper, str) and not self.is_census
 
 
 def verdict_of(statement: Statement, measured: Measurement) -> str:
@@ -116,7 +125,7 @@ def verdict_of(statement: Statement, measured: Measurement) -> str:
     if _reproduces(statement, measured):
         significant = measured.passes_test or not statement.needs_interval
         return REPRODUCED if significant else leaning
-    is_open = measured.reaches(*statement.target) and not statement.census
+    is_open = measured.reaches(*statement.target) and not statement.is_census
     return UNDECIDED if is_open else leaning
 
 
@@ -160,7 +169,7 @@ def _lies_in(measured: Measurement, region: Region, whole: bool) -> bool:
 
 def _holds_printed_value(statement: Statement, measured: Measurement) -> bool:
     """Whether a narrow interval holds the number that the paper prints."""
-    is_number = isinstance(statement.paper, int | float) and not statement.census
+    is_number = isinstance(statement.paper, int | float) and not statement.is_census
     if not is_number or not measured.reaches(statement.paper, statement.paper):
         return False
     low, high = statement.target
@@ -184,9 +193,7 @@ def read_headlines(values: Path | str) -> dict[str, str]:
 
 
 def _statement(claim: Mapping[str, Any], values: Mapping[str, Any]) -> Statement:
-    # Without its languages a statement is one of the paper's method, and of any language.
-    given = {"any_language": "languages" not in claim, **claim}
-    return Statement(**{**given, "paper": _printed(given["paper"], values)})
+    return Statement(**{**claim, "paper": _printed(claim["paper"], values)})
 
 
 def _repeated(claim: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
