@@ -189,3 +189,14 @@ def test_too_little_memory_names_the_key(error):
         raise error
     with pytest.raises(RuntimeError, match="something else"), memory_for("a key"):
         raise RuntimeError("something else")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("computes", [False, True])
+def test_bf16_on_a_processor_that_emulates_it_is_warned_of(
+    precision, computes, tmp_path, monkeypatch, caplog
+):
+    found = {"architecture": "x86_64", "avx512_bf16": computes, "amx_bf16": False}
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: found, raising=False)
+    training_arguments(tmp_path, precision, gpus=0, threads=1)
+    assert ("bf16" in caplog.text) == (precision == "bf16" and not computes)

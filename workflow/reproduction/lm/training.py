@@ -157,6 +157,11 @@ def training_arguments(
             "lm.pretrain.precision (lm.causal.precision for causal models): fp16 needs a GPU; set "
             "bf16 or fp32"
         )
+    if chosen == "bf16" and not gpus and _emulates_bf16():
+        log.warning(
+            "lm.pretrain.precision (lm.causal.precision for causal models): this processor "
+            "emulates bf16, which takes many times as long as fp32; stop, and set fp32"
+        )
     return TrainingArguments(
         output_dir=str(folder),
         use_cpu=not gpus,
@@ -186,6 +191,12 @@ def _fastest_precision(gpus: int) -> str:
     if torch.cuda.is_bf16_supported(including_emulation=False):
         return "bf16"
     return "fp16" if torch.cuda.get_device_capability() >= VOLTA else "fp32"
+
+
+def _emulates_bf16() -> bool:
+    """Tell whether torch knows that this processor has no instruction for products in bf16."""
+    found = getattr(torch.cpu, "get_capabilities", dict)()  # torch 2.6 has no such function
+    return found.get("architecture") == "x86_64" and not (found["avx512_bf16"] or found["amx_bf16"])
 
 
 def place_of(arguments: TrainingArguments) -> dict[str, Any]:
