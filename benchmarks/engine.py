@@ -176,6 +176,16 @@ def whole_growth_row(bench: Bench) -> Iterator[Line]:
         yield what, f"{exponent(points):.3f}"
 
 
+def encode_row(bench: Bench) -> Iterator[Line]:
+    """Text to ids, beside sentencepiece and `tokenizers`."""
+    for threads in (1, THREADS):
+        given = {"threads": threads, "vocab_size": bench.vocab_size, "repeats": bench.repeats}
+        found = bench.run("encode", 0, **given)
+        for name, seconds in found["seconds"].items():
+            measured = f"{spread([found['characters'] / one / 1e6 for one in seconds])} a second"
+            yield f"million characters encoded by {name}, threads: {threads}", measured
+
+
 def beside_bpe_lines(what: str, runs: Runs, bpe: Runs) -> Iterator[Line]:
     """Yield the lines of a training and of sentencepiece's BPE, and how fast the cores were."""
     yield whole_line(what, runs)
@@ -210,6 +220,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "whole_counts": whole_counts_row,
     "whole_gensim": whole_gensim_row,
     "whole_growth": whole_growth_row,
+    "encode": encode_row,
 }
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import sentencepiece
+from tokenizers import ByteLevelBPETokenizer
 
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
@@ -33,6 +35,7 @@ from sagevocab.corpus.text import read_lines
 from sagevocab.corpus.words import Normalizer, WordCorpus, split_words
 from sagevocab.errors import UserError
 from sagevocab.files import fingerprint, read_json, write_npz, write_text
+from sagevocab.huggingface.load import load
 from sagevocab.huggingface.sentencepiece import pieces_of_model, read_model, write_model
 from sagevocab.initial.sentencepiece_models import (
     SENTENCEPIECE_SPECIALS,
@@ -50,6 +53,7 @@ from sagevocab.word2vec.blocks import BlockTrainer
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 _WARM_LINES = 100
+_ENCODED_LINES = 50_000
 # What a pass costs does not depend on how well the embeddings are trained.
 _EMBEDDINGS = Word2VecSettings(lines=30_000)
 _SAMPLE = (
@@ -304,6 +308,43 @@ def whole(
     return spent | {"stages": stages.seconds, "multiply_adds": multiply_adds()}
 
 
+def encode(folder: Path, *, threads: int, vocab_size: int, repeats: int) -> Numbers:
+    """Encode the first lines, in turns: by the library, by sentencepiece and by `tokenizers`.
+
+    The library's tokenizer is of the preset counts, the others are BPE of as many pieces, all of
+    the same lines. The library's cache of words is empty each time. `exported` is its tokenizer as
+    `transformers` uses it.
+
+    Returns the characters of the lines, and the seconds by the clock of each repeat.
+    """
+    os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
+    lines = list(islice(read_lines(folder / "lines.txt"), _ENCODED_LINES))
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        train(lines, vocab_size=vocab_size, preset="counts", output=Path(place) / "tokenizer")
+        model = io.BytesIO()
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=model, model_type="bpe",
+            vocab_size=vocab_size + SENTENCEPIECE_SPECIALS, minloglevel=2,
+        )  # fmt: skip
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
+        bpe = ByteLevelBPETokenizer()
+        bpe.train_from_iterator(lines, vocab_size=vocab_size, show_progress=False)
+        exported = load(Path(place) / "tokenizer").tokenizer()
+        spent: dict[str, list[float]] = {}
+        for _ in range(repeats):
+            encoder = load(Path(place) / "tokenizer")
+            for name, run in {
+                "encode_lines": lambda encoder=encoder: sum(map(len, encoder.encode_lines(lines))),
+                "sentencepiece": lambda: processor.encode(lines, num_threads=threads),
+                "exported": lambda: exported.encode_batch(lines),
+                "tokenizers": lambda: bpe.encode_batch(lines),
+            }.items():
+                began = time.perf_counter()
+                run()
+                spent.setdefault(name, []).append(time.perf_counter() - began)
+    return {"characters": sum(map(len, lines)), "seconds": spent}
+
+
 class _StageClock:
     """Listens to a training run: time goes to the stage that was last heard of."""
 
@@ -392,7 +433,7 @@ def _peak() -> int:
 def main() -> None:
     """Run a measure, and print its numbers on the last line."""
     name, folder, parameters = sys.argv[1:]
-    measures = (prepare, one_pass, loop, word2vec, pairs, peers, lengthen, bpe, whole)
+    measures = (prepare, one_pass, loop, word2vec, pairs, peers, lengthen, bpe, whole, encode)
     measure = {function.__name__: function for function in measures}[name]
     try:
         print(json.dumps(measure(Path(folder), **json.loads(parameters))))
