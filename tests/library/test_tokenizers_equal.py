@@ -23,7 +23,7 @@ from sagevocab.huggingface.export import WordSettings, export_greedy
 from sagevocab.huggingface.load import convert
 from sagevocab.huggingface.pretrained import parsed
 from sagevocab.huggingface.segmenter import HubSegmenter, load_segmenter
-from sagevocab.pieces import SPECIAL_TOKENS, read_pieces, tokens_by_id
+from sagevocab.pieces import SPECIAL_TOKENS, encode_batch, read_pieces, tokens_by_id
 from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
 TRAINED = ["bpe", "sage", "merges", "unigram"]
@@ -95,6 +95,21 @@ relaxed = settings(
     max_examples=40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
+
+
+@pytest.mark.parametrize("kind", EXPORTED)
+@relaxed
+@given(texts=st.lists(ANYTHING | WORDLIKE, max_size=5))
+def test_lines_by_their_words_have_the_ids_of_whole_lines(folders, kind: str, texts) -> None:
+    encoder = encoder_of(folders[kind])
+    lines = [*texts, " ".join(texts), "", " ", "the  \ufffd word \u00a8 of\u00a0a [MASK] ▁"]
+    whole = [[*encoding.ids] for encoding in encode_batch(encoder._backend, lines)]
+    assert list(encoder.encode_lines(lines)) == whole
+
+
+@functools.cache
+def encoder_of(folder: Path):
+    return sagevocab.load(folder)
 
 
 @pytest.mark.parametrize("name", OWN)

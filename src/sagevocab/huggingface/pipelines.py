@@ -22,6 +22,8 @@ gives no piece.
 
 from __future__ import annotations
 
+import itertools
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -210,6 +212,25 @@ def sentencepiece_normalizer(rule: str) -> normalizers.Normalizer:
         normalizers.Replace(Regex(" {2,}"), " "),
         normalizers.Replace(Regex(rf"(?<!\s)\s+{TEXT_END}"), ""),
     )
+
+
+def cuts_at_spaces(tokenizer: Tokenizer) -> bool:
+    """Tell whether a tokenizer takes text as `WordPipeline` does: no token reaches over a space.
+
+    Its special tokens hold no space, so that none is spelt across one.
+    """
+    spec = json.loads(tokenizer.to_str())
+    added = [token["content"] for token in spec["added_tokens"]]
+    if any(" " in token or WORD_START in token for token in added):
+        return False
+    pipeline = WordPipeline(WordSettings()).around(models.WordPiece(unk_token=UNKNOWN), [])
+    wanted = json.loads(pipeline.to_str())
+    spaces = [(one["normalizer"] or {}).get("normalizers", [])[-4:] for one in (spec, wanted)]
+    steps = [(one["pre_tokenizer"] or {}).get("pretokenizers", [])[:2] for one in (spec, wanted)]
+    for step in itertools.chain(*steps):
+        if step["type"] == "Split":  # but for where long words are cut
+            step["pattern"] = re.sub(r"\d+", "", str(step["pattern"]))
+    return spaces[0] == spaces[1] and steps[0] == steps[1]
 
 
 # --- letters of bytes
