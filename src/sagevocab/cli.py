@@ -345,18 +345,20 @@ def _train_sizes(
 ) -> dict[Path, SageVocabulary]:
     """Train once, to the smallest size, and write a folder for each."""
     from sagevocab.huggingface.export import check_output
-    from sagevocab.initial.vocabulary import METHODS
+    from sagevocab.initial.vocabulary import METHODS, read_initial
     from sagevocab.training import read_files, train
 
     folders = {size: Path(options["output"]) / str(size) for size in sizes}
     for folder in folders.values():
         check_output(folder, options["force"], read_files(files, options["initial"]))
-    if options["initial"] in METHODS and options["initial_size"] is None:
+    is_trained = options["initial"] in METHODS
+    if is_trained and options["initial_size"] is None:
         options["initial_size"] = round(GROWTH * sizes[-1])
-    if options["initial"] in METHODS and sizes[-1] > options["initial_size"]:
+    most = options["initial_size"] if is_trained else len(read_initial(options["initial"]).pieces)
+    if sizes[-1] > most:
         raise UserError(
-            f"sizes: {sizes[-1]} is above the {options['initial_size']} initial pieces, from which "
-            "SaGe prunes; lower it or raise initial_size"
+            f"sizes: {sizes[-1]} is above the {most} initial pieces, from which SaGe prunes; lower "
+            "it or start from more"
         )
     built = train(files, **options | {"vocab_size": sizes[0], "output": None})
     written = {folder: built.at_size(size) for size, folder in folders.items()}

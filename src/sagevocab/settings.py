@@ -297,6 +297,9 @@ class SageSettings(SageKeys):
         found: dict[str, str] = {}
         if not self.rerank_every:
             found["candidates"] = found["retrain"] = "where all pieces are ranked once"
+        if self.rerank_every == 1:
+            reason = "where all pieces are ranked before each batch"
+            found["candidates"] = found["push_back_line_start"] = reason
         if not self.has_vectors:
             found["context_matrix"] = found["retrain"] = "where no vectors are trained"
         if self.loss in _CONTEXTS_OF:

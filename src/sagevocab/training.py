@@ -141,8 +141,9 @@ def train(
         if special_tokens is not None:
             specials = special_tokens_of(special_tokens, lossless=lossless)
         _check_language(language)
+        sources = read_files(texts, initial)
         if output is not None:
-            check_output(output, force, read_files(texts, initial))
+            check_output(output, force, sources)
         given = None
         if not settings.is_trained:
             given = read_initial(initial, settings.given["vocabulary"], specials)
@@ -181,6 +182,7 @@ def train(
             unknown=unknown_characters(corpus, start.pieces),
             card=Card(language, name, "SaGe", _card_rows(place, preset, settings)),
             record=_record(settings, corpus, start),
+            sources=sources,
         )
         if output is not None:
             result.save(output, force=force)

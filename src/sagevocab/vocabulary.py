@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -28,7 +28,7 @@ class SageVocabulary(Encoder):
     columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
     pipeline: how text becomes words, and the special tokens. unknown: the characters of the text
     that become [UNK] and how often they are there, the most frequent first. record: settings, text
-    and code that made it.
+    and code that made it. sources: the files that were read, which `save` never replaces.
     """
 
     pieces: list[str]
@@ -39,6 +39,7 @@ class SageVocabulary(Encoder):
     unknown: dict[str, int]
     card: Card
     record: Mapping[str, Any]
+    sources: Sequence[Path] = ()
 
     def __repr__(self) -> str:
         """Return a line with the sizes."""
@@ -90,9 +91,9 @@ class SageVocabulary(Encoder):
             The folder.
 
         Raises:
-            UserError: the folder is there already, or cannot be written.
+            UserError: the folder is there already, holds what was read, or cannot be written.
         """
-        check_output(folder, force)
+        check_output(folder, force, self.sources)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
             export_greedy(temporary, self.pieces, self.pipeline, self.card)
             write_json_lines(temporary / "ablations.jsonl", self.ablations)

@@ -70,6 +70,10 @@ def test_the_output_never_replaces_what_is_read(
     given = ["train", text, "-o", "out", *sizes, "--initial", initial, "--force"]
     assert main(given) == 1
     assert "is, holds or lies in what is read" in capsys.readouterr().err
+    built = sagevocab.train(text, 180, preset="counts", progress=False)
+    if initial == "bpe":
+        with pytest.raises(UserError, match="is, holds or lies in what is read"):
+            built.at_size(190).save("out/140", force=True)
     assert Path(text).read_text("utf-8").splitlines() == LINES
     assert Path("out/140/pieces.txt").exists()
 

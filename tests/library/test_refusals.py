@@ -103,6 +103,7 @@ ARGUMENTS = [
     ("sage.window", "leave it out", {"preset": "bigram_code", "sage": {"window": 9}}),
     ("sage.loss_lines", "leave it", {"preset": "counts", "sage": {"loss_lines": 9}}),
     ("sage.candidates", "ranked once", {"sage": {"rerank_every": 0, "candidates": 9}}),
+    ("sage.candidates", "each batch", {"sage": {"rerank_every": 1, "candidates": 200}}),
     ("sage.retrain", "ranked once", {"sage": {"rerank_every": 0, "retrain": True}}),
     ("sage.retrain_every", "leave it", {"sage": {"rerank_every": 0, "retrain_every": 2}}),
     ("sage.retrain_every", "leave it", {"sage": {**ZERO, "retrain_every": 2}}),

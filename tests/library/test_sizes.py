@@ -72,7 +72,11 @@ def test_the_command_writes_a_folder_for_each_size(tmp_path: Path, capsys) -> No
 def test_a_size_above_the_initial_one_is_refused_before_training(tmp_path: Path, capsys) -> None:
     text, out = tmp_path / "text", tmp_path / "out"
     text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
-    sizes = ["--sizes", "140,201", "--initial-size", "200"]
-    assert main(["train", str(text), "-o", str(out), "-q", *sizes]) == 1
-    assert "sizes: 201 is above the 200 initial pieces" in capsys.readouterr().err
+    pieces = tmp_path / "pieces.txt"
+    pieces.write_text("▁\na\nb\nab\n", encoding="utf-8")
+    for most, given in {200: ["--initial-size", "200"], 4: ["--initial", str(pieces)]}.items():
+        sizes = ["--sizes", f"3,{most + 1}", *given]
+        assert main(["train", str(text), "-o", str(out), "-q", *sizes]) == 1
+        line = f"sizes: {most + 1} is above the {most} initial pieces"
+        assert line in capsys.readouterr().err
     assert not out.exists()
