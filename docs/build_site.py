@@ -26,7 +26,7 @@ from sagevocab.pieces import write_pieces
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
-PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
+PAGES = ("*.md", "docs/**/*.md", "results/README.md", "results/reference/**/*.md")
 NOTEBOOK = ROOT / "docs/first_steps.ipynb"
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 PRUNINGS = ROOT / "results/reference/controls/16000"
