@@ -197,7 +197,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
     add("--language", default="und", metavar="CODE", help="language, for the model card")
-    add("--name", default="Unnamed language", help="its name, for the model card")
+    add("--name", default="Unnamed language", help="name of the tokenizer, for the model card")
     add("--force", action="store_true", help="replace a tokenizer in the output folder")
     _add_bad_text(more)
     loudness = more.add_mutually_exclusive_group()
@@ -209,7 +209,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
 def _add_prune(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("tokenizer", metavar="TOKENIZER", help="Hugging Face folder or tokenizer.json")
-    text = "text that it is for: lines or tables; - or none: standard input"
+    text = "text that the tokenizer should fit: lines or tables; - or none: standard input"
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     size = "entries in the end, with added tokens"

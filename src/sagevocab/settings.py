@@ -176,8 +176,8 @@ LossLines = Annotated[
 ContextMatrix = Annotated[
     Literal["own", "shared"],
     Field(
-        description="Context embeddings of their own (gensim's syn1neg; the paper, Section 3), or "
-        "the target embeddings again (SaGe 1.0)."
+        description="A second matrix of context embeddings (gensim's syn1neg; the paper, Section "
+        "3), or the target embeddings again (SaGe 1.0)."
     ),
 ]
 Retrain = Annotated[

@@ -113,7 +113,7 @@ class Source(Section):
     )
     column: str | None = optional("The column of a table that holds the text.")
     title: str | None = optional("What a local text is, for model cards and reference results.")
-    licence: str | None = optional("The licence of a local text, shown beside its title.")
+    licence: str | None = optional("The licence of a local text, shown with its title.")
 
     @model_validator(mode="before")
     @classmethod
@@ -246,7 +246,7 @@ _READ_BY = {
 class Tokenizer(Section):
     """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
-    label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
+    label: str | None = optional("Name in figures and tables; the stanza's key if left out.")
     method: Literal[
         "bpe",
         "bpe_merges",
@@ -401,7 +401,7 @@ class Analysis(Section):
 class Probes(Section):
     """Linear probes of pieces, and of skip-gram vectors of them, on tasks.
 
-    They test the segmentation of every tokenizer, and are no language models.
+    They test the segmentation of every tokenizer, and are not language models.
     """
 
     tasks: Names = Field(
@@ -466,7 +466,7 @@ class Splits(Section):
 class Task(Section):
     """A task that models are fine-tuned on."""
 
-    label: str | None = optional("Name in tables; the task's own name if left out.")
+    label: str | None = optional("Name in tables; the task's key if left out.")
     language: Name = Field(description="The language whose models are evaluated on it.")
     kind: Literal["sequence", "tokens"] = Field(
         description="Classification or regression of a text or a pair, or tagging of words."
@@ -566,7 +566,7 @@ class LanguageModels(Section):
     gpus: Natural = Field(
         1,
         description="GPUs of a pretraining, on one machine: 0 trains on the CPU. On N each takes "
-        "its part of every batch, in a process of its own that torchrun starts. A model is "
+        "its part of every batch, in a process that torchrun starts. A model is "
         "fine-tuned on one.",
     )
     languages: Names = Field(
@@ -579,7 +579,7 @@ class LanguageModels(Section):
     pretraining_seeds: Seeds = Field(
         [],
         description="Further seeds of pretraining. Fine-tuning with one of these seeds starts from "
-        "its model, with any other seed from the run's own.",
+        "its model, with any other seed from that of the run's seed.",
     )
     pretrain: PretrainSettings = section(PretrainSettings)
     finetune: FinetuneSettings = section(FinetuneSettings)
@@ -608,7 +608,7 @@ class Configuration(Section):
     seed: Seed = Field(
         DEFAULT_SEED,
         description="Seed of sampling, embeddings and the order of training data. Fine-tuning has "
-        "seeds of its own.",
+        "other seeds (`lm.finetune.seeds`).",
     )
     download_dir: str = Field(
         "results/downloads",

@@ -1,6 +1,6 @@
 """Linear probes: what a linear model reads from the pieces of a tokenizer, or from their vectors.
 
-They test segmentations and are no language models. A text is how often each piece occurs in it, or
+They test segmentations and are not language models. A text is how often each piece occurs in it, or
 the mean of its pieces' vectors; a word to tag is five words (itself and two to each side), each as
 such a text. Logistic regression, with the same penalty for every tokenizer, does the rest. Two
 texts with a score are compared by the cosine of their means, and nothing is fitted.

@@ -168,7 +168,7 @@ class PretrainSettings:
 
 @settings("lm.causal")
 class CausalSettings:
-    """Small causal transformers (GPT-2's) that are scored on whole lines, as n-grams are; ours.
+    """Small causal transformers (GPT-2's), scored on whole lines as n-grams are; not in the paper.
 
     Every model of a seed sees the same lines in the same updates, whatever its tokenizer.
     """
@@ -181,7 +181,7 @@ class CausalSettings:
     )
     lines: Count = Field(
         100_000,
-        description="Budget: lines of the training corpus, each seen once. A seed draws its own.",
+        description="Budget: lines of the training corpus, each seen once. Each seed draws others.",
     )
     batch: Count = Field(32, description="Lines of an update.")
     learning_rate: Positive = Field(
@@ -191,7 +191,7 @@ class CausalSettings:
         0.1, description="Share of the budget between two validations; one more ends the run."
     )
     heldout_lines: Count = Field(
-        500, description="Held-out lines of a validation; the last one asks all lines."
+        500, description="Held-out lines of a validation; the last one takes all lines."
     )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
         "auto", description="As for `lm.pretrain`."
@@ -214,7 +214,7 @@ class CausalSettings:
 class FinetuneSettings:
     """Fine-tuning on the tasks. Defaults are those of the paper (Appendix A).
 
-    An update sees `batch * accumulation` examples. AdamW's other settings are PyTorch's own.
+    An update sees `batch * accumulation` examples. AdamW's other settings are PyTorch's defaults.
     """
 
     epochs: Positive = Field(
