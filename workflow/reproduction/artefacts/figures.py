@@ -93,13 +93,13 @@ def _drawn_with_controls(run: Run) -> list[str]:
 
 declare(
     "figure_overlap",
-    "Contexts or counts: what others prune, too",
+    "Contexts or counts: what controls also prune",
     "paper",
     "overlap.figure_overlap",
     """Contexts or counts: of the pieces that each version of SaGe prunes, the share that a control
-    without contexts prunes, too, which starts from the same vocabulary. Above them all stands the
-    share that two seeds of SaGe have in common. Marks are means over all pairs of seeds, lines
-    reach from the lowest to the highest. The paper has no such figure; ``table_overlap`` has all
+    without contexts also prunes from the same vocabulary. The top row is the share that two seeds
+    of SaGe have in common. Marks are means over all pairs of seeds, lines reach from the lowest to
+    the highest. The paper has no such figure; ``table_overlap`` has all
     numbers.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
@@ -111,11 +111,11 @@ declare(
 )
 declare(
     "figure_controls",
-    "SaGe beside prunings without contexts",
+    "SaGe and prunings without contexts",
     "paper",
     "figures_controls.figure_controls",
-    """SaGe beside prunings without contexts, on a few of the paper's main statements: a panel a
-    statement and language, with a scale of its own. The upright line is the paper's value; where it
+    """SaGe and prunings without contexts, on a few of the paper's main statements: a panel for each
+    statement and language, with different scales. The upright line is the paper's value; where it
     prints none, the title has its words. Lines of SaGe are 95 % intervals over the pieces or the
     lines of the text, and over its seeds where it has several. Open marks are controls: the mean of
     their seeds, and a line from the lowest to the highest. The paper has no such figure; all main
@@ -164,9 +164,9 @@ declare(
     "intrinsic",
     "figures.figure_exponence",
     """Number of distinct pieces that stand within a window around each piece anywhere in the
-    training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
-    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
-    a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
+    training corpus, for the 200 pieces with the most of them, ranked for each tokenizer alone
+    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, with a different
+    scale in each panel; the strip below repeats the curves as differences from BPE's, rank by rank,
     on one scale in all strips. The paper shows Turkish with window 5 and says that English and
     window 2 agree. |greedy|
     """,
@@ -218,7 +218,7 @@ declare(
 )
 declare(
     "figure_differences",
-    "Every tokenizer beside BPE, by several methods",
+    "Every tokenizer minus BPE, by several methods",
     differences_target,
     "figures_differences.figure_differences",
     """Each tokenizer minus BPE (rows) on several measures (panels); right of 0 is better than BPE.

@@ -203,7 +203,7 @@ def _hyperparameters(
 
 declare(
     "table_controls",
-    "Main statements beside prunings without contexts",
+    "Main statements, and prunings without contexts",
     "paper",
     "controls.table_controls",
     """What of the paper is SaGe, and what is pruning: the paper's main numbers and statements
@@ -423,7 +423,7 @@ declare(
 )
 declare(
     "table_differences",
-    "Every tokenizer beside BPE, by several methods, in numbers",
+    "Every tokenizer minus BPE, by several methods, in numbers",
     differences_target,
     "tables_differences.table_differences",
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: language
