@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from numba.core import event
 from tqdm.auto import tqdm
 
 from sagevocab.progress import Listener, Progress, log_progress
@@ -36,5 +37,20 @@ def listener(progress: Listener | bool) -> Iterator[Listener]:
         bar.n = progress.done
         bar.refresh()
 
-    with bar:
+    with bar, event.install_listener("numba:compile", _Compiling()):
         yield show
+
+
+class _Compiling(event.Listener):
+    """Writes once that code is compiled: a bar that stands still for so long looks broken."""
+
+    _is_written = False
+
+    def on_start(self, event: event.Event) -> None:
+        if not self._is_written:
+            self._is_written = True
+            message = "sagevocab: compiling (some 20 seconds, only the first time)"
+            tqdm.write(message, file=sys.stderr)
+
+    def on_end(self, event: event.Event) -> None:
+        pass

@@ -7,6 +7,7 @@ from pathlib import Path
 import numba
 
 from sagevocab.numba_cache import provide_cache
+from sagevocab.progress_bar import listener
 
 
 def test_where_no_folder_can_be_written_it_says_so(monkeypatch, caplog) -> None:
@@ -22,3 +23,14 @@ def test_where_no_folder_can_be_written_it_says_so(monkeypatch, caplog) -> None:
     assert Path(numba.config.CACHE_DIR).is_dir()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "set NUMBA_CACHE_DIR" in caplog.text
+
+
+def test_who_looks_on_reads_once_that_code_is_compiled(capsys) -> None:
+    first, second = numba.njit(lambda number: number + 1), numba.njit(lambda number: number + 2)
+    with listener(True):
+        first(1)
+        second(1)
+    assert capsys.readouterr().err.count("compiling") == 1
+    with listener(True):
+        first(1)
+    assert "compiling" not in capsys.readouterr().err
