@@ -44,10 +44,11 @@ from sagevocab.initial.sentencepiece_models import (
 )
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
-from sagevocab.pruning.loss import AblationLosses, Objective, make_decoder
-from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.pruning.loss import AblationLosses, make_decoder
+from sagevocab.pruning.sage import build_sage
 from sagevocab.segmentation.counts import SegmentedCorpus
 from sagevocab.segmentation.segmenter import GreedySegmenter
+from sagevocab.settings import SageSettings, settings_from
 from sagevocab.training import train
 from sagevocab.word2vec.blocks import BlockTrainer
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
@@ -99,13 +100,11 @@ def _write_sample(folder: Path) -> Path:
 class TimedPass:
     """A corpus made ready to take the losses of all pieces; a call returns the seconds it took."""
 
-    def __init__(
-        self, corpus: WordCorpus, embeddings: Embeddings, objective: Objective, threads: int
-    ) -> None:
+    def __init__(self, corpus: WordCorpus, embeddings: Embeddings, settings: SageSettings) -> None:
         """Prepare what does not depend on the embeddings' values."""
         pieces, self._embeddings = embeddings.pieces, embeddings
         decoder = make_decoder("greedy", corpus.types, pieces)
-        self._losses = AblationLosses(corpus, pieces, decoder, objective, threads=threads)
+        self._losses = AblationLosses(corpus, pieces, decoder, settings)
         self._wanted = np.array([not is_single_character(piece) for piece in pieces])
         self._alive = np.ones(len(pieces), dtype=bool)
         self.lines = corpus.n_lines
@@ -132,7 +131,7 @@ def one_pass(folder: Path, *, threads: int) -> Numbers:
     """Take the losses of all pieces: with an empty cache of pair losses, and with a filled one."""
     corpus, embeddings = _load(folder)
     _warm(corpus, embeddings)
-    timed = TimedPass(corpus, embeddings, Objective(), threads)
+    timed = TimedPass(corpus, embeddings, SageSettings(threads=threads))
     return {"first": timed.first(), "filled": timed.again()}
 
 
@@ -220,7 +219,7 @@ def _prepared_pass(lines: Sequence[str], embeddings: Embeddings, threads: int) -
     """Prepare lines for passes with one matrix for both sides."""
     both = Embeddings(embeddings.pieces, embeddings.target, embeddings.target)
     corpus = WordCorpus.from_lines(lines, Normalizer())
-    return TimedPass(corpus, both, Objective(_PEER_WINDOW), threads)
+    return TimedPass(corpus, both, SageSettings(window=_PEER_WINDOW, threads=threads))
 
 
 def _peers_pass(
@@ -312,8 +311,7 @@ def encode(folder: Path, *, threads: int, vocab_size: int, repeats: int) -> Numb
     """Encode the first lines, in turns: by the library, by sentencepiece and by `tokenizers`.
 
     The library's tokenizer is of the preset counts, the others are BPE of as many pieces, all of
-    the same lines. The library's cache of words is empty each time. `exported` is its tokenizer as
-    `transformers` uses it.
+    the same lines. `exported` is its tokenizer as `transformers` uses it.
 
     Returns the characters of the lines, and the seconds by the clock of each repeat.
     """
@@ -329,12 +327,12 @@ def encode(folder: Path, *, threads: int, vocab_size: int, repeats: int) -> Numb
         processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
         bpe = ByteLevelBPETokenizer()
         bpe.train_from_iterator(lines, vocab_size=vocab_size, show_progress=False)
-        exported = load(Path(place) / "tokenizer").tokenizer()
+        encoder = load(Path(place) / "tokenizer")
+        exported = encoder.tokenizer()
         spent: dict[str, list[float]] = {}
         for _ in range(repeats):
-            encoder = load(Path(place) / "tokenizer")
             for name, run in {
-                "encode_lines": lambda encoder=encoder: sum(map(len, encoder.encode_lines(lines))),
+                "encode_lines": lambda: sum(map(len, encoder.encode_lines(lines))),
                 "sentencepiece": lambda: processor.encode(lines, num_threads=threads),
                 "exported": lambda: exported.encode_batch(lines),
                 "tokenizers": lambda: bpe.encode_batch(lines),

@@ -32,9 +32,9 @@ from sagevocab.huggingface import sentencepiece
 from sagevocab.initial.sentencepiece_models import train_bpe
 from sagevocab.pieces import prunable
 from sagevocab.pruning.released import prune_as_released
-from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.pruning.sage import build_sage
 from sagevocab.segmentation.segmenter import Segmenter, make_segmenter
-from sagevocab.settings import TrainingSettings
+from sagevocab.settings import TrainingSettings, settings_from
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings, train_embeddings
 
 VECTORS = ("seed 1", "seed 2", "shuffled words", "without vectors")

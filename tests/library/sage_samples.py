@@ -7,7 +7,8 @@ import zlib
 import numpy as np
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.pruning.sage import SageSettings, build_sage
+from sagevocab.pruning.sage import build_sage
+from sagevocab.settings import SageSettings
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings
 
 MERGES = [
@@ -51,6 +52,11 @@ class Trainer:
 
 SMALL = {"vocab_size": SINGLES + 2, "prune_batch": 2, "candidates": 6, "rerank_every": 2,
          "retrain_every": 1, "window": 2, "threads": 2}  # fmt: skip
+
+
+def objective(window: int = 5, loss: str = "total", lines: int | None = None, **others: int):
+    """Settings that say which loss of a piece is meant."""
+    return SageSettings(window=window, loss=loss, loss_lines=lines or "all", **others)
 
 
 def build(settings: SageSettings, corpus=None, train=None, **options):

@@ -8,17 +8,18 @@ import numpy as np
 import pytest
 
 import oracle
+from sage_samples import objective
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.pruning.loss import AblationLosses, Objective, lowest_first, make_decoder
+from sagevocab.pruning.loss import AblationLosses, lowest_first, make_decoder
 
 
 def corpus_of(*lines: str) -> WordCorpus:
     return WordCorpus.from_lines(lines, Normalizer())
 
 
-def losses_over(corpus, pieces, objective, target, context, *, decoder="greedy", **options):
+def losses_over(corpus, pieces, settings, target, context, *, decoder="greedy", **options):
     losses = AblationLosses(
-        corpus, pieces, make_decoder(decoder, corpus.types, pieces), objective, **options
+        corpus, pieces, make_decoder(decoder, corpus.types, pieces), settings, **options
     )
     losses.use_embeddings(np.array(target), np.array(context))
     return losses
@@ -39,7 +40,7 @@ def test_an_example_worked_by_hand():
     # loss = ln 1.5 + 3 ln 2 - ln 3 - ln 2 = ln(1.5 * 8 / 6) = ln 2
     pieces = ["▁", "a", "b", "ab"]
     target, context = [[math.log(2)], [0], [0], [0]], [[0], [1], [0], [-1]]
-    losses = losses_over(corpus_of("ab"), pieces, Objective(window=1), target, context)
+    losses = losses_over(corpus_of("ab"), pieces, objective(1), target, context)
     assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-7)
 
 
@@ -53,7 +54,7 @@ def test_a_very_long_line_of_one_word_is_summed_in_full(vector):
     corpus = WordCorpus(["▁aaa"], np.zeros(words, np.int32), np.array([0, words]))
     pieces = ["▁", "a", "aa", "▁aaa"]
     vectors = np.full((len(pieces), 1), vector)
-    losses = losses_over(corpus, pieces, Objective(), vectors, -vectors)
+    losses = losses_over(corpus, pieces, objective(), vectors, -vectors)
     grown = 5 * 2 * words * 2 * math.log(1 + math.exp(vector**2))  # W pairs for each new token
     assert all_of(losses, pieces).loss[3] == pytest.approx(grown, rel=1e-8)
 
@@ -118,7 +119,7 @@ def test_table_2_of_the_paper():
     vectors = [dict(zip(TABLE_2, m.tolist(), strict=True)) for m in (target, context)]
     by_oracle = oracle.line_losses("▁includ", [words], oracle.greedy, vocabulary, *vectors, 2)[0]
 
-    losses = losses_over(corpus_of(INCLUDE), TABLE_2, Objective(window=2), target, context)
+    losses = losses_over(corpus_of(INCLUDE), TABLE_2, objective(2), target, context)
     ours = all_of(losses, TABLE_2).loss[TABLE_2.index("▁includ")]
     assert ours == pytest.approx(by_hand, rel=1e-6)
     assert ours == pytest.approx(by_oracle, rel=1e-6)
@@ -127,7 +128,7 @@ def test_table_2_of_the_paper():
 def test_uncovered_characters_hold_a_position_and_pair_with_nothing():
     # ▁ab X a: neighbours make no pair. Without ▁ab: ▁ a b X a, two pairs, from both sides 2 ln 2.
     pieces, zero = ["▁", "a", "b", "▁ab"], np.zeros((4, 1))
-    losses = losses_over(corpus_of("abxa"), pieces, Objective(window=1), zero, zero)
+    losses = losses_over(corpus_of("abxa"), pieces, objective(1), zero, zero)
     assert all_of(losses, pieces).loss[3] == pytest.approx(4 * math.log(2))
 
 
@@ -144,8 +145,8 @@ def test_threads_cache_and_table_change_no_byte(reading, lines):
     for threads in (1, 2, 4, 8):
         for losses_of_pairs in ({"cache_bytes": 8}, {"table": False}, {"table": True}):
             losses = losses_over(
-                corpus, pieces, Objective(3, reading, lines), target, context,
-                threads=threads, **losses_of_pairs,
+                corpus, pieces, objective(3, reading, lines, threads=threads), target, context,
+                **losses_of_pairs,
             )  # fmt: skip
             ours = all_of(losses, pieces)
             outcomes.add(b"".join(getattr(ours, name).tobytes() for name in vars(ours)))
@@ -157,7 +158,7 @@ def test_a_mean_over_strings_counts_lines_without_the_token_as_0():
     zero = np.zeros((len(pieces), 1))
     corpus = corpus_of("bc", "abc", "c")  # abc is ab c: the string bc, not the token
     totals = {
-        reading: all_of(losses_over(corpus, pieces, Objective(1, reading), zero, zero), pieces)
+        reading: all_of(losses_over(corpus, pieces, objective(1, reading), zero, zero), pieces)
         for reading in ("total", "mean_piece_lines", "mean_string_lines")
     }
     bc = pieces.index("bc")
@@ -175,8 +176,8 @@ def test_a_sample_is_seeded_and_no_larger_than_asked():
     zero = np.zeros((len(pieces), 1))
 
     def mean(seed: int, n: int | None) -> float:
-        objective = Objective(40, "mean_piece_lines", n, seed)
-        losses = losses_over(corpus_of(*lines), pieces, objective, zero, zero)
+        sampled = objective(40, "mean_piece_lines", n, seed=seed)
+        losses = losses_over(corpus_of(*lines), pieces, sampled, zero, zero)
         return all_of(losses, pieces).loss[4]
 
     assert mean(1, 1) == mean(1, 1)

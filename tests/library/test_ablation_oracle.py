@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from sage_samples import objective
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.pruning.kernels import sample_keys
-from sagevocab.pruning.loss import AblationLosses, Objective, make_decoder
+from sagevocab.pruning.loss import AblationLosses, make_decoder
 from sagevocab.settings import READINGS
 
 SINGLE = ["▁", "a", "b", "c"]  # d occurs in the text and has no piece
@@ -100,8 +101,8 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, table, limit):
         lines = None if name == "total" else limit
         decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
         losses = AblationLosses(
-            corpus, case.pieces, decoding, Objective(case.window, name, lines, seed=7),
-            threads=2, cache_bytes=8, table=table,
+            corpus, case.pieces, decoding, objective(case.window, name, lines, seed=7, threads=2),
+            cache_bytes=8, table=table,
         )  # fmt: skip
         losses.use_embeddings(case.target, context)
         ours = losses.losses(case.alive, wanted)
@@ -125,7 +126,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, table, limit):
 def test_a_loss_does_not_depend_on_which_others_are_wanted(case, decoder, data):
     corpus = case.corpus()
     decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
-    losses = AblationLosses(corpus, case.pieces, decoding, Objective(case.window))
+    losses = AblationLosses(corpus, case.pieces, decoding, objective(case.window))
     losses.use_embeddings(case.target, case.context)
     long = case.alive & np.array([bool(piece.lstrip("▁")[1:]) for piece in case.pieces])
     some = long & np.array([data.draw(st.booleans()) for _ in case.pieces])
@@ -144,8 +145,8 @@ def test_losses_corrected_as_pieces_leave_are_those_computed_anew(decoder, readi
 
     def fresh() -> AblationLosses:
         decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
-        objective = Objective(case.window, reading, limit)
-        losses = AblationLosses(corpus, case.pieces, decoding, objective, cache_bytes=64)
+        settings = objective(case.window, reading, limit)
+        losses = AblationLosses(corpus, case.pieces, decoding, settings, cache_bytes=64)
         losses.use_embeddings(case.target, case.context)
         return losses
 

@@ -15,7 +15,7 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.pruning import codes
 from sagevocab.pruning.codes import CodeLosses
 from sagevocab.pruning.loss import make_decoder
-from sagevocab.pruning.sage import settings_from
+from sagevocab.settings import settings_from
 from test_ablation_oracle import Case, cases
 
 MARK = "\n"

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from sage_samples import PIECES, SINGLES, vectors_for
 from sagevocab import reference
 from sagevocab.corpus.words import Normalizer, WordCorpus
-from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.pruning.sage import build_sage
+from sagevocab.settings import settings_from
 from sagevocab.word2vec.embeddings import Word2VecSettings
 
 WORDS = st.text("abc", min_size=1, max_size=6)

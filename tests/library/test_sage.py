@@ -12,7 +12,8 @@ from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_co
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pruning.kernels import sample_keys
-from sagevocab.pruning.sage import SageSettings, build_sage, settings_from
+from sagevocab.pruning.sage import build_sage
+from sagevocab.settings import SageSettings, settings_from
 from sagevocab.training import train
 from sagevocab.word2vec.embeddings import Word2VecSettings
 

@@ -9,7 +9,7 @@ import pytest
 from reproduction.rankings import take_rankings
 from sage_samples import MERGES, PIECES, SINGLES, SMALL, build, make_corpus, vectors_for
 from sagevocab.errors import UserError
-from sagevocab.pruning.sage import settings_from
+from sagevocab.settings import settings_from
 
 
 def rows_of(columns: dict[str, Any]) -> list[dict[str, Any]]:

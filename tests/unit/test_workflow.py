@@ -25,8 +25,7 @@ from reproduction.run import Run, memory
 from reproduction.run_report import claims_run, texts
 from reproduction.settings import Configuration, Tokenizer
 from sagevocab.presets import PRESETS
-from sagevocab.pruning.sage import SageSettings
-from sagevocab.settings import settings_from
+from sagevocab.settings import SageSettings, settings_from
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}

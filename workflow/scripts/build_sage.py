@@ -8,7 +8,8 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.huggingface.export import WordSettings, export_greedy
 from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.pruning.sage import build_sage, settings_from
+from sagevocab.pruning.sage import build_sage
+from sagevocab.settings import settings_from
 from sagevocab.word2vec.embeddings import Embeddings, Word2VecSettings
 
 with job(snakemake):

@@ -4,8 +4,9 @@ from reproduction.job import job
 from sagevocab.corpus.words import WordCorpus
 from sagevocab.huggingface.sentencepiece import merges_of_model, read_model
 from sagevocab.pieces import read_pieces
-from sagevocab.pruning.sage import SageSettings, initial_embeddings
+from sagevocab.pruning.sage import initial_embeddings
 from sagevocab.segmentation.segmenter import GreedySegmenter, MergeSegmenter
+from sagevocab.settings import SageSettings
 from sagevocab.word2vec.embeddings import Word2VecSettings
 
 with job(snakemake):

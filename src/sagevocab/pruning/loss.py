@@ -30,29 +30,12 @@ from sagevocab.pruning import kernels
 from sagevocab.pruning.kernels import Lines, Sample, Scores, Sums, View
 from sagevocab.segmentation.counts import count_ids, sum_by_line
 from sagevocab.segmentation.decoder import Decoder, build_merges, build_trie, list_distinct
-from sagevocab.settings import SageKeys
+from sagevocab.settings import SageSettings
 
 _CACHE_BYTES = 1 << 30  # twice as many take longer to clear than they save
 _TABLE_BYTES = 5 << 28  # of the losses of all pairs: up to 25,900 pieces
 # A table is filled faster than a cache if the text has more pairs than one in so many of the table.
 _PAIRS_FOR_ONE = 32
-
-
-@dataclass(frozen=True)
-class Objective:
-    """Which `loss_t` is meant.
-
-    window: W of Equation 1, in tokens to each side.
-    reading: one of `settings.READINGS`.
-    lines: at most so many lines count for a piece, a seeded sample of the lines that the mean is
-        over; None for all. A total is over all.
-    seed: of that sample.
-    """
-
-    window: int = SageKeys.window
-    reading: str = "total"
-    lines: int | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -99,9 +82,8 @@ class AblationLosses:
         corpus: WordCorpus,
         pieces: Sequence[str],
         decoder: Decoder,
-        objective: Objective,
+        settings: SageSettings,
         *,
-        threads: int = 1,
         cache_bytes: int = _CACHE_BYTES,
         table: bool | None = None,
     ) -> None:
@@ -113,31 +95,31 @@ class AblationLosses:
             corpus: whose lines count.
             pieces: of the vocabulary.
             decoder: made for `corpus.types` and `pieces`.
-            objective: which loss of a piece.
-            threads: that work at once.
+            settings: of which loss, loss_lines, window, seed and threads are read.
             cache_bytes: the most memory that a cache of pair losses may take.
             table: whether all pairs are tabled instead; None for whichever is faster.
         """
-        self._objective = objective
+        self._reading, self._threads = settings.loss, settings.threads
+        self._most = None if settings.loss_lines == "all" else settings.loss_lines  # lines
         self._cache_bytes = cache_bytes
         pairs = (len(pieces) + 1) * (len(pieces) + 2) // 2
-        of_text = len(corpus.tokens) * objective.window * _PAIRS_FOR_ONE
+        of_text = len(corpus.tokens) * settings.window * _PAIRS_FOR_ONE
         fits = 4 * pairs <= _TABLE_BYTES and pairs <= of_text
         self._table = fits if table is None else table
-        self._n_pieces, self._threads = len(pieces), threads
+        self._n_pieces = len(pieces)
         self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
         characters = _longest_line(self._whole, corpus.types)  # no line has more tokens
-        self._line_pairs = characters * min(objective.window, characters)
+        self._line_pairs = characters * min(settings.window, characters)
         self._one: float | None = None
         self._order = _by_frequency(corpus, decoder, len(pieces))  # int64[rank], a piece's number
         self._rank = np.argsort(self._order).astype(np.int32)
         self._decoder = decoder.renumbered(self._rank)
-        self._keys = kernels.sample_keys(len(pieces), objective.seed)[self._order]
+        self._keys = kernels.sample_keys(len(pieces), settings.seed)[self._order]
         self._limits = np.full(len(pieces), kernels.HIGHEST)
-        if objective.reading == "mean_string_lines":
+        if self._reading == "mean_string_lines":
             self._string_lines = self._count_string_lines(corpus, pieces)
-        parts = self._whole, self._decoder, self._keys, objective.window
-        self._sums = LineSums(*parts, threads)
+        parts = self._whole, self._decoder, self._keys, settings.window
+        self._sums = LineSums(*parts, self._threads)
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
@@ -158,7 +140,7 @@ class AblationLosses:
             raise ValueError("use_embeddings comes before the first pass")
         alive, wanted = alive[self._order], wanted[self._order]
         limits = self._limits
-        if self._objective.lines is not None and self._objective.reading == "mean_piece_lines":
+        if self._most is not None and self._reading == "mean_piece_lines":
             first, pieces = list_distinct(*self._decoder.segment(alive), wanted)
             limits = self._draw(pieces, first)
         return self._read(self._sums.take(alive, wanted, limits), wanted)
@@ -170,25 +152,25 @@ class AblationLosses:
         loss, occurrences, lines, opening = (
             np.where(wanted, value, value.dtype.type(0))[self._rank] for value in values
         )
-        if self._objective.reading == "total":
+        if self._reading == "total":
             return Losses(loss, occurrences, lines, opening)
-        over = self._string_lines if self._objective.reading == "mean_string_lines" else lines
-        if self._objective.lines is not None:
-            over = np.minimum(over, self._objective.lines)
+        over = self._string_lines if self._reading == "mean_string_lines" else lines
+        if self._most is not None:
+            over = np.minimum(over, self._most)
         return Losses(loss / np.maximum(over, 1), occurrences, lines, opening)
 
     def _count_string_lines(self, corpus: WordCorpus, pieces: Sequence[str]) -> np.ndarray:
         """Count the lines that hold each piece as a string; draw the sample from them."""
         strings = Decoder.greedy(corpus.types, build_trie(pieces)).renumbered(self._rank)
         within, first = strings.pieces_within(self._n_pieces)
-        if self._objective.lines is not None:
+        if self._most is not None:
             self._limits = self._draw(within, first)
         return self._count_lines(first, within)[self._rank]
 
     def _draw(self, pieces: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Draw each piece's sample from the lines with a word type that lists it; its limits."""
         holding = self._count_lines(first, pieces)
-        drawn = self._keys, self._objective.lines
+        drawn = self._keys, self._most
         return kernels.sample_limits(self._whole, first, pieces, holding, *drawn)
 
     def _count_lines(self, first: np.ndarray, pieces: np.ndarray) -> np.ndarray:

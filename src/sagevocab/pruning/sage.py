@@ -43,7 +43,6 @@ from sagevocab.pruning.codes import CodeLosses
 from sagevocab.pruning.loss import (
     AblationLosses,
     Losses,
-    Objective,
     TokensPerLine,
     lowest_first,
     make_decoder,
@@ -59,7 +58,6 @@ from sagevocab.settings import (
     Word2VecSettings,
     check_pruning,
 )
-from sagevocab.settings import settings_from as settings_from
 from sagevocab.word2vec.embeddings import Embeddings, train_embeddings
 
 log = logging.getLogger(__name__)
@@ -211,9 +209,7 @@ def make_losses(
     if settings.loss in (UNIGRAM_CODE, BIGRAM_CODE):
         bigrams, threads = settings.loss == BIGRAM_CODE, settings.threads
         return CodeLosses(corpus, len(pieces), decoder, bigrams=bigrams, threads=threads)
-    lines = None if settings.loss_lines == "all" else settings.loss_lines
-    objective = Objective(settings.window, settings.loss, lines, settings.seed)
-    return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
+    return AblationLosses(corpus, pieces, decoder, settings)
 
 
 def use_embeddings(
