@@ -144,17 +144,19 @@ def train(
         sources = read_files(texts, initial)
         if output is not None:
             check_output(output, force, sources)
-        given = None
+        start = None
         if not settings.is_trained:
-            given = read_initial(initial, settings.given["vocabulary"], specials)
-            _check_initial(given, settings)
-        pipeline = given.pipeline if given else _pipeline(settings, specials or BERT)
+            start = read_initial(initial, settings.given["vocabulary"], specials)
+            _check_initial(start, settings)
+        pipeline = start.pipeline if start else _pipeline(settings, specials or BERT)
         with listener(progress) as report:
             report(Progress("reading text"))
             corpus = _read(lines, place, pipeline)
-            if given is None:
+            if start is None:
                 report(Progress("initial vocabulary"))
-            start = given or _trained_initial(corpus, settings, pipeline, place)
+                keys = settings.vocabulary
+                start = train_initial(initial, corpus, keys.initial_size, keys, pipeline, place)
+                _check_initial(start, settings)
             _warn_of_little_text(place, corpus, settings.sage.vocab_size)
             if settings.sage.has_vectors:
                 report(Progress("word2vec", 0, settings.word2vec.epochs))
@@ -354,15 +356,6 @@ def _read(lines: _CountedLines, place: str, pipeline: Pipeline) -> WordCorpus:
         *(place, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
     )
     return corpus
-
-
-def _trained_initial(
-    corpus: WordCorpus, settings: TrainSettings, pipeline: Pipeline, place: str
-) -> InitialVocabulary:
-    keys = settings.vocabulary
-    initial = train_initial(settings.initial, corpus, keys.initial_size, keys, pipeline, place)
-    _check_initial(initial, settings)
-    return initial
 
 
 def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:

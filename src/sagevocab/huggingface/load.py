@@ -7,6 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tokenizers import Tokenizer
+
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import atomic_folder, path_text, write_json
 from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
@@ -50,12 +52,16 @@ def load(path: str | Path) -> Encoder:
         )
     path = Path(path)
     require_tokenizer(path)
-    if kind_of(path) == "hub":
-        return Encoder(load_hub(path, "tokenizer"), path)
-    if kind_of(path) == "model":
-        return Encoder(tokenizer_of_model(path, "tokenizer")[0], path)
+    if kind_of(path) != "list":
+        return Encoder(_tokenizer_at(path), path)
     pipeline = WordPipeline(WordSettings())
     return Encoder(pipeline.tokenizer(listed_pieces(path, "tokenizer")), path)
+
+
+def _tokenizer_at(path: Path) -> Tokenizer:
+    """Read a tokenizer of Hugging Face or a sentencepiece model."""
+    is_model = kind_of(path) == "model"
+    return tokenizer_of_model(path, "tokenizer")[0] if is_model else load_hub(path, "tokenizer")
 
 
 def segmenter_of(source: Any) -> Segmenter:
@@ -85,11 +91,7 @@ def _segmenter_at(path: Path) -> Segmenter:
         return load_segmenter(path)
     if kind_of(path) == "list":
         return GreedySegmenter(listed_pieces(path, "tokenizer"))
-    is_model = kind_of(path) == "model"
-    tokenizer = (
-        tokenizer_of_model(path, "tokenizer")[0] if is_model else load_hub(path, "tokenizer")
-    )
-    return HubSegmenter(parsed(tokenizer, "tokenizer"))
+    return HubSegmenter(parsed(_tokenizer_at(path), "tokenizer"))
 
 
 # --- export
