@@ -188,7 +188,7 @@ def overlap_sizes() -> list[str]:
             shares = [place["counts"], *(1 - place[control] for control in lacking)]
             cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, shares)]
             rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
-    head = ["pieces", "version", "text", "own seeds", "random", "counts, on this way"]
+    head = ["pieces", "version", "text", "another seed", "random", "place of counts"]
     return markdown_table([*head, "all vectors", "contexts across words"], rows)
 
 
