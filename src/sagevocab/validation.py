@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import (
-    AfterValidator,
     ConfigDict,
     Field,
     Strict,
@@ -34,38 +33,13 @@ CountOrAll = Count | Literal["all"]
 Size = Annotated[int, Strict(), Field(ge=1, le=2**30)]
 Seed = Annotated[int, Strict(), Field(ge=0, le=2**32 - 1)]
 Share = Annotated[float, Strict(), Field(ge=0, le=1)]
-InnerShare = Annotated[float, Strict(), Field(gt=0, lt=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
-NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Flag = StrictBool
-Name = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
 
 Kind = TypeVar("Kind", bound=type)
 
 
-def _distinct(values: list) -> list:
-    for number, value in enumerate(values):
-        if value in values[:number]:
-            raise ValueError(f"{value!r} is there twice; name it once")
-    return values
-
-
-Distinct = (AfterValidator(_distinct), Field(json_schema_extra={"uniqueItems": True}))
-Names = Annotated[list[Name], *Distinct]
-Counts = Annotated[list[Count], *Distinct]
-Seeds = Annotated[list[Seed], *Distinct]
-
-
-def optional(description: str | None = None, **bounds: Any) -> Any:
-    """Declare a field that may be left out, and that a filled configuration then leaves out."""
-    return Field(default=None, exclude_if=_is_none, description=description, **bounds)
-
-
-def _is_none(value: Any) -> bool:
-    return value is None
-
-
-@dataclass_transform(frozen_default=True, field_specifiers=(Field, optional))
+@dataclass_transform(frozen_default=True, field_specifiers=(Field,))
 def settings(section: str) -> Callable[[Kind], Kind]:
     """Make a class a frozen dataclass that pydantic checks.
 

@@ -22,6 +22,7 @@ from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.readings import overrides, reading_settings
+from reproduction.value_types import Counts, InnerShare, Name, Names, Seeds, optional
 from sagevocab.errors import SettingError
 from sagevocab.presets import (
     DEFAULT_PRESET,
@@ -44,18 +45,7 @@ from sagevocab.settings import (
     refuse_unread,
     settings_from,
 )
-from sagevocab.validation import (
-    Count,
-    Counts,
-    Flag,
-    InnerShare,
-    Name,
-    Names,
-    Natural,
-    Seed,
-    Seeds,
-    optional,
-)
+from sagevocab.validation import Count, Flag, Natural, Seed
 
 
 class Section(BaseModel):

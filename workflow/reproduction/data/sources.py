@@ -21,9 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
+from reproduction.value_types import optional
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import TABLES, atomic_path, file_digest, write_json
-from sagevocab.validation import Share, first_problem, optional, unknown
+from sagevocab.validation import Share, first_problem, unknown
 
 if TYPE_CHECKING:
     from reproduction.data.streams import Sample

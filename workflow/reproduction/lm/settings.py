@@ -12,19 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from reproduction.value_types import Counts, InnerShare, NotNegative, Seeds
 from sagevocab.errors import SettingError
-from sagevocab.validation import (
-    Count,
-    Counts,
-    Flag,
-    InnerShare,
-    Natural,
-    NotNegative,
-    Positive,
-    Seeds,
-    Share,
-    settings,
-)
+from sagevocab.validation import Count, Flag, Natural, Positive, Share, settings
 
 # Raise one when the same settings, data and seed give another result, in whatever module
 # the reason stands: what is finished is then made anew, and checkpoints are not resumed.
