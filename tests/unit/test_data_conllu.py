@@ -63,5 +63,5 @@ def test_a_word_is_its_base_and_derivations(written) -> None:
 )
 def test_a_malformed_line_is_given_by_its_number(written, line) -> None:
     path = written(f"{token(1, 'a')}\n\n{line}\n")
-    with pytest.raises(UserError, match=r"bank\.conllu:3: is no CoNLL-U token"):
+    with pytest.raises(UserError, match=r"bank\.conllu:3: is not a CoNLL-U token"):
         list(read_conllu(path))

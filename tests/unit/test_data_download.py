@@ -114,8 +114,8 @@ REASONS = {
     "expired signature": "HTTP 403 Forbidden from the storage behind it",
     "storage wants a name": "HTTP 401 Unauthorized from the storage behind it",
     "storage lacks it": "HTTP 404 Not Found from the storage behind it",
-    "206 that says no bytes": "answers another part than was asked for",
-    "206 from another byte": "answers another part than was asked for",
+    "206 that says no bytes": "answers another part than was requested",
+    "206 from another byte": "answers another part than was requested",
     "416": "HTTP 416 ",
 }
 
@@ -382,11 +382,11 @@ def test_a_proxy_without_encryption_at_an_https_address_is_said(tmp_path, monkey
 @pytest.mark.parametrize(
     ("address", "message"),
     [
-        ("http://", "HTTPS_PROXY is no address"),
-        ("http://127.0.0.1:port", "this, or HTTPS_PROXY, is no address"),
-        ("http://me:sec/ret@127.0.0.1:9", "this, or HTTPS_PROXY, is no address"),
+        ("http://", "HTTPS_PROXY is not an address"),
+        ("http://127.0.0.1:port", "this, or HTTPS_PROXY, is not an address"),
+        ("http://me:sec/ret@127.0.0.1:9", "this, or HTTPS_PROXY, is not an address"),
         ("http://me:sec\u20acret@127.0.0.1:9", "the password in HTTPS_PROXY"),
-        ("socks5://127.0.0.1:9", "the proxy cannot be reached; see HTTPS_PROXY|is no address"),
+        ("socks5://127.0.0.1:9", "the proxy cannot be reached; see HTTPS_PROXY|is not an address"),
     ],
 )
 def test_an_address_of_a_proxy_that_cannot_be_used_is_said_without_its_password(
@@ -403,7 +403,7 @@ def test_an_address_of_a_proxy_that_cannot_be_used_is_said_without_its_password(
 def test_a_contact_that_is_no_header_is_named(server, tmp_path, monkeypatch, contact) -> None:
     monkeypatch.setattr(module, "_CONTACT", contact)
     monkeypatch.setitem(module._HEADERS, "User-Agent", f"sagevocab ({contact})")
-    with pytest.raises(UserError, match="SAGEVOCAB_CONTACT is no value") as caught:
+    with pytest.raises(UserError, match="SAGEVOCAB_CONTACT cannot stand") as caught:
         get([f"{server.url}/a"], tmp_path)
     assert "run again later" not in str(caught.value)
 

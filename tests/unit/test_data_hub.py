@@ -413,7 +413,7 @@ def test_one_wrong_list_of_a_commit_does_not_stay(site, tmp_path) -> None:
 def test_a_part_that_is_no_parquet_is_one_line_and_heals(site, tmp_path) -> None:
     pinned, whole = words({"revision": COMMIT}), dict(site.files)
     site.files["tr/train/0001.parquet"] = b"version https://git-lfs.github.com/spec/v1"
-    with pytest.raises(UserError, match=r"0001\.parquet: is no parquet file.*fetch it again"):
+    with pytest.raises(UserError, match=r"0001\.parquet: is not a parquet file.*fetch it again"):
         get(pinned, tmp_path)
     site.files = whole
     get(pinned, tmp_path)

@@ -49,7 +49,7 @@ def test_a_pickle_instead_of_shards_is_not_loaded(tmp_path: Path, mark: Path) ->
 def test_weights_that_are_a_pickle_are_not_loaded(tmp_path: Path, mark: Path) -> None:
     SMALL.save_pretrained(tmp_path)
     torch.save({"planted": Planted(mark)}, tmp_path / "pytorch_model.bin")
-    with pytest.raises(UserError, match="is no pretrained model"):
+    with pytest.raises(UserError, match="is not a pretrained model"):
         load_model(tmp_path, TASK, [], FinetuneSettings())
     assert not mark.exists()
 

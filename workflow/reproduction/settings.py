@@ -307,7 +307,7 @@ class Tokenizer(Section):
         if needed and not getattr(self, needed):
             raise SettingError(needed, f"missing; method {self.method} needs it")
         for key, value in self:
-            readers, without = _READ_BY.get(key, (("sage",), "is no reading of SaGe"))
+            readers, without = _READ_BY.get(key, (("sage",), "is not a reading of SaGe"))
             if value is not None and key not in ("label", "method") and self.method not in readers:
                 raise SettingError(key, f"method {self.method} {without}; leave it out")
         if self.initial == "unigram" and self.method == "swallowed":
@@ -814,7 +814,7 @@ class Configuration(Section):
             if not final <= size < initial:
                 raise SettingError(
                     "lm.causal.cut_sizes",
-                    f"{size} is no size that prunings pass through, from {initial} to {final} "
+                    f"{size} is not a size that prunings pass through, from {initial} to {final} "
                     "pieces; take it out, or set vocabulary.vocab_size to it",
                 )
         if self.seed in self.lm.pretraining_seeds:

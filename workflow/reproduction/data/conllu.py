@@ -77,7 +77,7 @@ def _numbers(columns: list[str], where: str) -> tuple[int, int, bool]:
     number = _ID.fullmatch(columns[0])
     if number is None or len(columns) != _COLUMNS:
         raise UserError(
-            f"{where}: is no CoNLL-U token, which has a number and {_COLUMNS} columns with tabs "
+            f"{where}: is not a CoNLL-U token, which has a number and {_COLUMNS} columns with tabs "
             f"between them ({len(columns)} here); correct the line or check `format`"
         )
     return int(number[1]), int(number[2] or number[1]), number[3] is not None

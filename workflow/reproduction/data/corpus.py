@@ -225,7 +225,7 @@ def check_enough(source: str | Path, distinct: int, wanted: int, key: str) -> No
     if distinct < wanted:
         raise UserError(
             f"config key {key}.lines: the text has {distinct} distinct lines, fewer than the "
-            f"{wanted} asked for (lines + heldout_lines); lower them, or set `lines: null` for all"
+            f"{wanted} wanted (lines + heldout_lines); lower them, or set `lines: null` for all"
         )
 
 

@@ -538,7 +538,7 @@ class _Request:
         if given and int(given[1]) == begin:
             return None if given[2] == "*" else int(given[2])
         part.unlink(missing_ok=True)
-        raise PassingError("answers another part than was asked for")
+        raise PassingError("answers another part than was requested")
 
     def _check_encoding(self, response: requests.Response) -> None:
         """Refuse a file that was compressed on the way, though nobody asked for it.
@@ -622,9 +622,9 @@ _LASTING = {
     "certificates; name the file of your network's, or unset it",
     "CERTIFICATE_VERIFY_FAILED": "its certificate cannot be verified; see REQUESTS_CA_BUNDLE",
     "WRONG_VERSION_NUMBER|HTTP_REQUEST": "answers without encryption at an https address",
-    "InvalidProxyURL": "HTTPS_PROXY is no address; write http://HOST:PORT",
-    "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this, or HTTPS_PROXY, is no "
-    "address",
+    "InvalidProxyURL": "HTTPS_PROXY is not an address; write http://HOST:PORT",
+    "InvalidURL|InvalidSchema|MissingSchema|LocationParseError": "this, or HTTPS_PROXY, is "
+    "not an address",
     _NO_HEADER: "a header cannot be sent; see whether HF_TOKEN is "
     "whole, and the password in HTTPS_PROXY",
 }
@@ -673,7 +673,7 @@ def _network_error(error: Exception) -> RefusedError:
     for sign, reason in _LASTING.items():
         if re.search(sign, text):
             if sign == _NO_HEADER and not _is_header(_CONTACT):
-                reason = "SAGEVOCAB_CONTACT is no value of a header; write an address in one line"
+                reason = "SAGEVOCAB_CONTACT cannot stand in a header; write an address in one line"
             return RefusedError(reason, lasting=sign != _ENDLESS)
     if isinstance(error, _ODD):
         return RefusedError("answers with a header that means nothing")

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 _HUB = "https://huggingface.co"
 # What is said of an address that is not the hub's.
-_NO_HUB = r"is no address|does not resolve|no connection|something else than a list"
+_NO_HUB = r"is not an address|does not resolve|no connection|something else than a list"
 _COMMIT = re.compile("[0-9a-f]{40}")
 _DIGEST = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 # 0003.parquet, as the hub names parts of a set that it converts; train-00003-of-00041.parquet
@@ -254,7 +254,7 @@ def count_rows(paths: Iterable[Path]) -> int:
     """Return how many rows several parquet files have together.
 
     Raises:
-        UserError: one is no parquet file.
+        UserError: one is not a parquet file.
     """
     return sum(_parquet(path).metadata.num_rows for path in paths)
 
@@ -263,7 +263,7 @@ def join_rows(paths: Sequence[Path], output: Path, part: RowPart) -> None:
     """Write a part of the rows of several parquet files, which stay in their order, to one.
 
     Raises:
-        UserError: they have different columns, or one is no parquet file.
+        UserError: they have different columns, or one is not a parquet file.
     """
     files = [*map(_parquet, paths)]
     for path, file in zip(paths, files, strict=True):
@@ -287,6 +287,6 @@ def _parquet(path: Path) -> parquet.ParquetFile:
         return parquet.ParquetFile(path)
     except pa.ArrowInvalid as error:
         raise UserError(
-            f"{path}: is no parquet file, though the hub gives its checksum; delete it and fetch "
-            "it again, or set the source's `path`"
+            f"{path}: is not a parquet file, though the hub gives its checksum; delete it and "
+            "fetch it again, or set the source's `path`"
         ) from error

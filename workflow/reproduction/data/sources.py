@@ -418,7 +418,7 @@ def _catalogued(name: str, entries: dict[str, Entry], fields: dict[str, Any]) ->
     said.pop("splits", None)
     stands_for = said.get("stands_for", name)
     if stands_for not in entries:
-        raise SettingError("stands_for", f"{stands_for!r} is no entry; name one")
+        raise SettingError("stands_for", f"{stands_for!r} is not an entry; name one")
     near = [stands_for, *(key for key in entries if entries[key].get("stands_for") == stands_for)]
     said["others"] = [key for key in near if key != name and not entries[key].get("in_paper")]
     origins = [origin for origin in _ORIGINS if said.get(origin)]

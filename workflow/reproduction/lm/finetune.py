@@ -278,7 +278,9 @@ def load_model(
             trust_remote_code=False,
         )
     except (OSError, ValueError, SafetensorError) as error:
-        raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
+        raise UserError(
+            f"{folder}: is not a pretrained model ({error}); pretrain it first"
+        ) from error
     longest = longest_input(model.config)
     if settings.max_sequence_length > longest:
         raise UserError(
