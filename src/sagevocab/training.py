@@ -179,7 +179,7 @@ def train(
             pieces=built.pieces,
             initial=start.pieces,
             ablations=built.ablations,
-            embeddings=built.embeddings,
+            embeddings=built.embeddings if settings.sage.has_vectors else None,
             pipeline=start.pipeline,
             unknown=unknown_characters(corpus, start.pieces),
             card=Card(language, name, "SaGe", _card_rows(place, preset, settings)),

@@ -25,7 +25,7 @@ class SageVocabulary(Encoder):
     """A trained vocabulary, which encodes text as the folder does that `save` writes.
 
     pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
-    columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
+    columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: the last trained, if any.
     pipeline: how text becomes words, and the special tokens. unknown: the characters of the text
     that become [UNK] and how often they are there, the most frequent first. record: settings, text
     and code that made it. sources: the files that were read, which `save` never replaces.
@@ -34,7 +34,7 @@ class SageVocabulary(Encoder):
     pieces: list[str]
     initial: list[str]
     ablations: Columns
-    embeddings: Embeddings
+    embeddings: Embeddings | None
     pipeline: Pipeline
     unknown: dict[str, int]
     card: Card
@@ -81,7 +81,8 @@ class SageVocabulary(Encoder):
         """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
 
         It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
-        for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
+        for each pruned piece), `embeddings.npz` if vectors were trained, `sagevocab.json` (what
+        made it) and a model card.
 
         Args:
             folder: the new folder.
@@ -97,6 +98,7 @@ class SageVocabulary(Encoder):
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
             export_greedy(temporary, self.pieces, self.pipeline, self.card)
             write_json_lines(temporary / "ablations.jsonl", self.ablations)
-            self.embeddings.save(temporary / "embeddings.npz")
+            if self.embeddings:
+                self.embeddings.save(temporary / "embeddings.npz")
             write_json(temporary / "sagevocab.json", self.record)
         return Path(folder)

@@ -63,6 +63,7 @@ def test_the_command_writes_a_folder_for_each_size(tmp_path: Path, capsys) -> No
     alone = sagevocab.train(
         text, 160, initial_size=200, preset="counts", progress=False, output=tmp_path / "alone"
     )
+    assert not (out / "160/embeddings.npz").exists()  # counts trains no vectors
     assert bytes_of(out / "160") == bytes_of(tmp_path / "alone")
     assert len(sagevocab.load(out / "140")) == len(alone) - 20
     assert main(train) == 1
