@@ -6,9 +6,11 @@ import re
 from itertools import combinations, pairwise
 from pathlib import Path
 
+import matplotlib
 import pandas as pd
 import pytest
 import yaml
+from matplotlib.figure import Figure
 
 from colours import apart, lab
 from readable import assert_readable
@@ -41,6 +43,25 @@ def test_a_text_whose_pieces_are_all_rare_has_no_median(tmp_path, kept):
     (axes,) = kept[0].axes
     assert axes.texts[0].get_text() == "BPE: left out 2\nSaGe (printed): left out 2"
     assert not axes.collections
+
+
+@pytest.mark.parametrize("limits", [(-0.083, 0.036), (0.0, 0.4), (-1.25, 6.6), (0.97, 1.03)])
+def test_ticks_of_a_panel_in_a_column_are_few(limits):
+    with matplotlib.rc_context({"figure.figsize": (3.03, 2)}):
+        figure = Figure()
+        axes = figure.subplots()
+        axes.set_xlim(*limits)
+        style.few_round_ticks(axes)
+        ticks = [tick for tick in axes.get_xticks() if limits[0] <= tick <= limits[1]]
+    assert 2 <= len(ticks) <= 3
+
+
+def test_rows_of_one_language_can_be_read_in_a_column(tmp_path, kept):
+    frames = [neighbours(range(300, 0, -1), [9] * 300, window) for window in (5, 2)]
+    panels = {"Turkish": dict.fromkeys(LABELS, pd.concat(frames))}
+    column = [STYLE, STYLE.with_name("column.mplstyle")]
+    figures.figure_exponence(panels, windows=[5, 2], **{**files(tmp_path), "style": column})
+    assert_readable(kept[0])
 
 
 def test_a_tokenizer_looks_the_same_whatever_is_beside_it():

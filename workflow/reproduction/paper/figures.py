@@ -145,7 +145,7 @@ def figure_exponence(panels: Neighbours, *, windows: Sequence[int], **files: Fil
                 axes.set_xlim(0, RANKS + 1)
                 axes.tick_params(labelbottom=True)
                 strip.tick_params(labelbottom=True)
-            name_row(row[0], title, "Neighbours (log scale)")
+            name_row(row[0], title, "Neighbours (log)" if is_narrow() else "Neighbours (log scale)")
             below[0].set_ylabel(f"vs. {next(iter(panel))} (%)")
         _share_limits(strips)
         names = [f"Window {window}" for window in windows]

@@ -302,8 +302,9 @@ def whole_numbers(axes: Axes) -> None:
 
 
 def few_round_ticks(axes: Axes) -> None:
-    """Give the x axis of a narrow panel three round ticks, or a few more."""
-    axes.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10], min_n_ticks=3))
+    """Give the x axis of a panel three round ticks, or a few more; two or three in a column."""
+    few = {"steps": [1, 2, 4, 5, 10], "min_n_ticks": 2} if is_narrow() else {"min_n_ticks": 3}
+    axes.xaxis.set_major_locator(MaxNLocator(3, **{"steps": [1, 2, 5, 10], **few}))
 
 
 def logarithmic_shares(panels: Iterable[Axes]) -> None:
