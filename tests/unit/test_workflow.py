@@ -242,6 +242,9 @@ def test_what_decides_nothing_is_no_setting_of_a_build() -> None:
     assert word2vec("gensim", workers=2)["sage"] != word2vec("gensim")["sage"]
     more = word2vec("blocks", epochs=9)
     assert [name for name in names if more[name] != blocks[name]] == ["sage"]
+    one, two = (run_of(word2vec={"trainer": "blocks", "workers": n}) for n in (1, 2))
+    table = "table_hyperparameters_vocabulary"
+    assert settings_of(table, one) == settings_of(table, two)
 
 
 def test_a_vocabulary_that_another_is_exported_from_is_built_too() -> None:

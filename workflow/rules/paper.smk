@@ -114,7 +114,8 @@ rule findings:
             **report_run(run),
             "languages": run.languages,
             "settings": {
-                key: run.section(key) for key in ("vocabulary", "sage", "word2vec", "lm")
+                **{key: run.section(key) for key in ("vocabulary", "sage", "lm")},
+                "word2vec": word2vec_settings(run.config),
             },
         },
         texts=texts(run),

@@ -26,6 +26,7 @@ from reproduction.artefacts.shared import (
     training_logs,
     without_contexts,
 )
+from reproduction.builds import word2vec_settings
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.notes import budget_note, pretraining_note
 from reproduction.readings import reading_settings
@@ -355,7 +356,8 @@ _hyperparameters(
     paper's (Appendix A), then those that the paper leaves open.
     """,
     settings=lambda run: {
-        **{name: run.section(name) for name in ("vocabulary", "sage", "word2vec")},
+        **{name: run.section(name) for name in ("vocabulary", "sage")},
+        "word2vec": word2vec_settings(run.config),
         "tokenizer_settings": {
             name: run.tokenizer(name).model_dump(exclude={"label", "method"})
             for name in paper_tokenizers(run)
