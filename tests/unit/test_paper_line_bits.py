@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from reproduction.analysis.ngrams import ORDERS
 from reproduction.paper.line_bits import read_causal, read_ngrams
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
@@ -22,7 +23,7 @@ def n_grams(bits: np.ndarray, characters: list[int]) -> pd.DataFrame:
     """A row a size and line; bits: by size, order and line."""
     frames = [
         pd.DataFrame({"lines": size, "line": range(3), "characters": characters}).assign(
-            **{f"bits_{order}": row for order, row in enumerate(rows, start=1)}
+            **{f"bits_{order}": row for order, row in zip(ORDERS, rows, strict=True)}
         )
         for size, rows in zip((100, 1000), bits, strict=True)
     ]
@@ -30,11 +31,12 @@ def n_grams(bits: np.ndarray, characters: list[int]) -> pd.DataFrame:
 
 
 def test_n_grams_are_bits_by_order_and_line_of_the_same_lines_alone(tmp_path):
-    bits = np.random.default_rng(1).random((2, 5, 3))
+    bits = np.random.default_rng(1).random((2, len(ORDERS), 3))
     one = written(tmp_path / "one", n_grams(bits, [20, 30, 40]))
     read = read_ngrams({"English": {"BPE": one, "SaGe": one}})["English"]["SaGe"]
     assert list(read.bits) == [100, 1000]
-    np.testing.assert_array_equal(list(read.bits.values()), bits)
+    found = [[by_order[order] for order in ORDERS] for by_order in read.bits.values()]
+    np.testing.assert_array_equal(found, bits)
     other = written(tmp_path / "other", n_grams(bits, [21, 30, 40]))
     with pytest.raises(UserError, match="n-grams of English"):
         read_ngrams({"English": {"BPE": one, "SaGe": other}})

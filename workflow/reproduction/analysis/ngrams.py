@@ -29,7 +29,7 @@ from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.segmentation.counts import SegmentedCorpus, sum_by_line
 from sagevocab.segmentation.segmenter import Segmenter
 
-ORDERS = 5
+ORDERS = (1, 3, 5)  # whose bits are kept
 BOUND, UNKNOWN = 0, 1
 FIRST_PIECE = 2
 SPELLING = np.log2(sys.maxunicode + 1)  # bits of an unknown character
@@ -60,7 +60,7 @@ def measure_ngrams(
 
     Returns:
         One row a size and held-out line: lines (estimated from), line (0, 1, ...), characters, and
-        bits_1 to bits_5, of the whole line by order.
+        bits_1, bits_3 and bits_5, of the whole line by order.
     """
     held = WordCorpus.from_lines(heldout, Normalizer(normalization), max_word_chars)
     asked = code_of_lines(held, segmenter)
@@ -73,8 +73,9 @@ def measure_ngrams(
         frame = pd.DataFrame({"lines": size, "line": np.arange(held.n_lines)})
         frame["characters"] = asked.characters
         for order, p in enumerate(probabilities(sample, asked.stream, symbols), start=1):
-            bits = np.bincount(line, weights=-np.log2(p), minlength=held.n_lines)
-            frame[f"bits_{order}"] = bits + asked.spelled
+            if order in ORDERS:
+                bits = np.bincount(line, weights=-np.log2(p), minlength=held.n_lines)
+                frame[f"bits_{order}"] = bits + asked.spelled
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
@@ -139,7 +140,7 @@ def piece_stream(segmented: SegmentedCorpus, corpus: WordCorpus) -> np.ndarray:
 
 
 def probabilities(
-    train: np.ndarray, asked: np.ndarray, symbols: int, orders: int = ORDERS
+    train: np.ndarray, asked: np.ndarray, symbols: int, orders: int = max(ORDERS)
 ) -> Iterator[np.ndarray]:
     """Yield the probabilities of what is predicted under the n-grams of order 1, 2, ... of a text.
 

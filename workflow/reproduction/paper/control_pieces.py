@@ -38,11 +38,15 @@ CONTROLS = {
     **{f"{name}_shuffled": f"{label}, shuffled words" for name, label in SAGE.items()},
 }
 LABELS = SAGE | CONTROLS
-# The reference run and its reruns had the loss alone under the names of the program.
+
+
+def _name_in_reference(name: str) -> str:
+    """Return what a tokenizer of the reference run is: its `released` was the loss alone."""
+    return name.replace("sage_released", "sage_released_loss")
+
+
 LABELS_OF_REFERENCE = {
-    name: LABELS[name.replace("sage_released", "sage_released_loss")]
-    for name in LABELS
-    if "released_loss" not in name
+    name: LABELS[_name_in_reference(name)] for name in LABELS if "released_loss" not in name
 }
 _TAKEN_AWAY = {
     label: {kind: LABELS[f"{name}_{kind}"] for kind in ("zero", "shuffled")}
@@ -54,15 +58,24 @@ _COMPARED = {
     "sage_released_loss": ("counts", "sage_released_loss_zero"),
 }
 _EXAMPLES = 10
+_SIZE_OF_RUN = "16000"
 
 
 def read_orders(path: Path) -> pd.DataFrame:
     """Read when each tokenizer pruned a piece, or -1: a column a tokenizer and seed, by piece.
 
+    The prunings of the reference run itself stand before those that were made of its vocabularies
+    later.
+
     Raises:
         UserError: the file is missing or damaged.
     """
-    return read_parquet(path).set_index("piece")
+    orders = read_parquet(path).set_index("piece")
+    of_run = path.parents[2] / "intrinsic/prunings" / path.name
+    if path.parent.name != _SIZE_OF_RUN or not of_run.exists():
+        return orders
+    run = read_parquet(of_run).set_index("piece").rename(columns=_name_in_reference)
+    return pd.concat([run, orders], axis=1)
 
 
 def kept_by(orders: pd.DataFrame, name: str) -> list[str]:

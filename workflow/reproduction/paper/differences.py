@@ -400,7 +400,7 @@ def of_ngrams(panels: NgramPanels, baseline: str, seed: int) -> Iterator[dict[st
 
 def _line_bits(measured: NgramBits, size: int, orders: Sequence[int]) -> np.ndarray:
     """Return the bits of each line at an order, or those that a longer context saves."""
-    first, *rest = (measured.bits[size][order - 1] for order in orders)
+    first, *rest = (measured.bits[size][order] for order in orders)
     return first - sum(rest)
 
 

@@ -19,18 +19,18 @@ from reproduction.paper.frames import each
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
-_BITS = [f"bits_{order}" for order in range(1, ORDERS + 1)]
+_BITS = [f"bits_{order}" for order in ORDERS]
 
 
 @dataclass(frozen=True)
 class NgramBits:
     """What a tokenizer's n-grams need for held-out lines.
 
-    characters: float64[lines]. bits: lines estimated from, ascending -> float64[orders, lines].
+    characters: float64[lines]. bits: lines estimated from, ascending -> order -> float64[lines].
     """
 
     characters: np.ndarray
-    bits: Mapping[int, np.ndarray]
+    bits: Mapping[int, Mapping[int, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,11 @@ def _read_ngrams(path: str) -> NgramBits:
     frame = read_parquet(path, ["lines", "line", "characters", *_BITS]).sort_values("line")
     sizes = {size: part for size, part in frame.groupby("lines")}
     characters = next(iter(sizes.values()))["characters"].to_numpy(float)
-    return NgramBits(characters, {size: part[_BITS].to_numpy().T for size, part in sizes.items()})
+    bits = {
+        size: {order: part[name].to_numpy() for order, name in zip(ORDERS, _BITS, strict=True)}
+        for size, part in sizes.items()
+    }
+    return NgramBits(characters, bits)
 
 
 def read_causal(paths: Mapping[str, Mapping[str, Sequence[Files]]]) -> CausalPanels:
