@@ -157,9 +157,10 @@ def piece_length(piece: str, count_word_start: bool = False) -> int:
     return len(piece) - len(WORD_START) if marked else len(piece)
 
 
-# --- lists that people write, and that sentencepiece leaves beside a model
+# --- lists that people write
 
 _LISTED_SPECIALS = {*SPECIAL_TOKENS, "<unk>", "<s>", "</s>", "<pad>", "<mask>"}
+_SCORED = re.compile(r"[^\t]+\t-?\d\S*")  # a line of sentencepiece's .vocab
 
 
 def listed_pieces(source: Path | Sequence[Any], key: str) -> list[str]:
@@ -186,7 +187,7 @@ def with_characters(pieces: list[str], name: str | Path) -> list[str]:
 
 
 def read_list(path: Path, key: str) -> list[str]:
-    """Read one piece a line; a score may follow after a tab, as in sentencepiece's .vocab files.
+    """Read one piece a line.
 
     Empty lines and special tokens are left out.
 
@@ -199,8 +200,13 @@ def read_list(path: Path, key: str) -> list[str]:
         raise UserError(
             f"{key}: {path} is not UTF-8 text; give a list of pieces, a .model or a folder"
         ) from error
-    pieces = (line.removesuffix("\r").split("\t")[0] for line in lines)
-    return checked_pieces(pieces, key, str(path))
+    # Its ids and its segmentation would be lost.
+    if _SCORED.fullmatch(lines[0].removesuffix("\r")):
+        raise UserError(
+            f"{key}: {path} lists pieces with scores, as sentencepiece does beside a model; give "
+            "the .model itself"
+        )
+    return checked_pieces((line.removesuffix("\r") for line in lines), key, str(path))
 
 
 def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> list[str]:

@@ -109,10 +109,10 @@ def test_card_tells_language_method_sizes_and_what_made_it(tmp_path):
 # --- tokenizers from elsewhere
 
 
-def test_a_list_as_sentencepiece_leaves_it(tmp_path):
-    lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", ""]
-    (tmp_path / "pieces.vocab").write_text("\n".join(lines), encoding="utf-8")
-    convert(tmp_path / "pieces.vocab", tmp_path / "out")
+def test_a_list_with_special_tokens_and_without_characters(tmp_path):
+    lines = ["<unk>", "<s>", "▁ab", "b", "[MASK]", ""]
+    (tmp_path / "pieces.txt").write_text("\n".join(lines), encoding="utf-8")
+    convert(tmp_path / "pieces.txt", tmp_path / "out")
     assert read_pieces(tmp_path / "out/pieces.txt") == ["▁ab", "b", "a", "▁"]
     assert tokens(tmp_path / "out", "abba") == ["▁ab", "b", "a"]
 

@@ -67,11 +67,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "gap.list": b"a\n\nb\n",
         "empty.list": b"",
         "latin.list": b"a\n\xff\n",
+        "sp.vocab": "<unk>\t0\n▁a\t-1.5\n".encode(),
         "x.model": b"",
     }
     for name, content in files.items():
         Path(name).write_bytes(content)
     tokenizers.Tokenizer(tokenizers.models.BPE()).save("mine.json")
+    tokenizers.Tokenizer(tokenizers.models.BPE(dropout=0.1)).save("random.json")
     np.savez("other.npz", tokens=np.zeros(1))
     return tmp_path
 
@@ -198,6 +200,8 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("tokenizer", "int", lambda: sagevocab.compare([3], LINES)),
     ("tokenizer: tokenizer.json", "AutoTokenizer", lambda: sagevocab.load(".")),
     ("tokenizer: google/gemma", "hf download", lambda: sagevocab.load("google/gemma")),
+    ("tokenizer: random.json", "dropout", lambda: sagevocab.compare(["random.json"], LINES)),
+    ("tokenizer: random.json", "dropout", lambda: sagevocab.prune("random.json", LINES, 9)),
     ("tokenizers", "then the text", lambda: sagevocab.compare("a.txt", ["tok"])),
     ("vocabulary.normalization", "nfd", lambda: Normalizer("nfd")),
     ("initial: item 2", "not text", lambda: read_initial(["▁a", 3])),
@@ -210,6 +214,8 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("special_tokens", "'<the>'", lambda: special_tokens_of("the,<unk>")),
     ("mine.json", "AutoTokenizer", lambda: convert("mine.json", "out")),
     (".", "AutoTokenizer", lambda: convert(".", "out")),
+    ("tokenizer: sp.vocab", "give the .model", lambda: convert("sp.vocab", "out")),
+    ("initial: sp.vocab", "give the .model", lambda: read_initial("sp.vocab")),
     ("normalization", "leave it out", lambda: convert("x.model", "out", NFKC)),
     ("vocabulary.normalization", "nfkc", lambda: convert("twice.list", "out", NFD)),
     ("tokenizer: x.model", "sagevocab export", lambda: sagevocab.prune("x.model", LINES, 9)),

@@ -20,9 +20,8 @@ HARD = [
     *("", " ", "▁", "▁▁a", "a▁b", "a ▁ b", "a ▁", "  two  spaces ", " x", "a  b"),
     *("tab\there", "\u3000", "a\u00a0b\u2003c", "\u200c", "a\u200cb \u0001", "é e\u0301"),
     *("12345", "日本語 ＡＢＣ", "日本語x日本", "İI ı", "ﬁ ½ ﷺ", "🙂🙂 a🙂b🙂", "x" * 600),
-    *("<s> y </s>", "<unk>", "[UNK]", "<cls>", "pro", "procházka"),
+    *("<s> y </s>", "<unk>", "[UNK]", "<cls>"),
 ]
-WORDS = {"control_symbols": ["pro"]}  # other pieces reach over each place in it
 MOVED = {"unk_id": 3, "bos_id": -1, "eos_id": -1, "pad_id": 0, "unk_piece": "[UNK]"}
 EQUAL = {
     "plain": {},
@@ -32,9 +31,6 @@ EQUAL = {
     "unigram_identity": {"model_type": "unigram", "normalization_rule_name": "identity"},
     "folded": {"normalization_rule_name": "nmt_nfkc_cf"},
     "control": {"control_symbols": ["<cls>"], "pad_id": 3},
-    "control_words": WORDS,
-    "unigram_control_words": {"model_type": "unigram", **WORDS},
-    "unknown_is_a_word": {"unk_piece": "pro"},
     "moved": MOVED,
     "unigram_moved": {"model_type": "unigram", **MOVED},
 }
@@ -49,6 +45,8 @@ REFUSED = {
     "word": ({"model_type": "word"}, "neither a BPE nor"),
     "char": ({"model_type": "char"}, "neither a BPE nor"),
     "control_character": ({"control_symbols": ["."]}, "special token '.'"),
+    "control_word": ({"control_symbols": ["pro"]}, "'pro' is a word"),
+    "unknown_is_a_word": ({"unk_piece": "pro"}, "'pro' is a word"),
     "rules": ({"normalization_rule_tsv": "rules.tsv"}, "another normalisation"),
 }
 
@@ -96,11 +94,3 @@ def test_what_would_segment_otherwise_is_refused(
         with pytest.raises(UserError, match=reason):
             use()
     assert not (tmp_path / "folder").exists()
-
-
-def test_control_symbols_that_are_words_are_refused_as_an_initial_vocabulary(
-    tmp_path: Path,
-) -> None:
-    path = trained(tmp_path, **EQUAL["control_words"])
-    with pytest.raises(UserError, match="'pro' is a word"):
-        sagevocab.train(LINES, 200, initial=path, progress=False)

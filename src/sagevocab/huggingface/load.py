@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 
 from sagevocab.errors import SettingError, UserError
 from sagevocab.files import atomic_folder, path_text, write_json
-from sagevocab.huggingface.detect import kind_of, path_of, require_tokenizer
+from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
 from sagevocab.huggingface.encoder import Encoder
 from sagevocab.huggingface.export import (
     Card,
@@ -82,7 +82,7 @@ def segmenter_of(source: Any) -> Segmenter:
     if path := path_of(source):
         return _segmenter_at(Path(path))
     tokenizer = source.tokenizer() if isinstance(source, Encoder) else load_hub(source, "tokenizer")
-    return HubSegmenter(parsed(tokenizer, "tokenizer"))
+    return HubSegmenter(parsed(tokenizer, f"tokenizer: {name_of(source)}"))
 
 
 def _segmenter_at(path: Path) -> Segmenter:
@@ -91,7 +91,7 @@ def _segmenter_at(path: Path) -> Segmenter:
         return load_segmenter(path)
     if kind_of(path) == "list":
         return GreedySegmenter(listed_pieces(path, "tokenizer"))
-    return HubSegmenter(parsed(_tokenizer_at(path), "tokenizer"))
+    return HubSegmenter(parsed(_tokenizer_at(path), f"tokenizer: {path_text(path)}"))
 
 
 # --- export

@@ -52,12 +52,15 @@ def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
         key: what messages begin with.
 
     Raises:
-        UserError: it has parts that are Python code.
+        UserError: it has parts that are Python code, or segments at random.
     """
     try:
-        return json.loads(tokenizer.to_str())
+        spec = json.loads(tokenizer.to_str())
     except Exception as error:  # the library raises bare exceptions
         raise UserError(
             f"{key}: has parts that are Python code and cannot be written ({error}); give "
             "one that a tokenizer.json holds whole"
         ) from error
+    if spec["model"].get("dropout"):
+        raise UserError(f"{key}: segments at random (dropout); set model.dropout to None")
+    return spec

@@ -23,7 +23,12 @@ from sagevocab.errors import UserError
 from sagevocab.files import atomic_path
 from sagevocab.huggingface.export import unlikely
 from sagevocab.huggingface.pipelines import TEXT_END, TEXT_START, free_cuts, split_special_tokens
-from sagevocab.huggingface.special_tokens import SpecialTokens, by_role, roles_of
+from sagevocab.huggingface.special_tokens import (
+    SpecialTokens,
+    by_role,
+    refuse_words,
+    roles_of,
+)
 from sagevocab.pieces import NO_MODEL, WORD_START
 
 # --- what a sentencepiece model holds
@@ -59,21 +64,22 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             than sentencepiece's five.
     """
     model = read_model(path)
-    folder = "" if key == "initial" else "its Hugging Face folder or "  # which is not pruned so
+    # A list of pieces segments as pruning does, but not as the model does.
+    instead = "a list of pieces" if key == "initial" else "its Hugging Face folder"
     if reason := _unlike_pieces(model):
-        raise UserError(
-            f"{key}: {path} {reason}; train it otherwise, or give {folder}a list of pieces"
-        )
+        raise UserError(f"{key}: {path} {reason}; train it otherwise, or give {instead}")
     pieces = pieces_of_model(model)
     if not any(len(piece) == 1 for piece in pieces):
         raise UserError(f"{key}: {path} has no piece of one character; give another model")
     crossing = [piece for piece in pieces if WORD_START in piece[1:]]
-    single = [token for token in special_tokens_of_model(model).tokens if len(token) == 1]
+    specials = special_tokens_of_model(model).tokens
+    single = [token for token in specials if len(token) == 1]
     if single:
         raise UserError(
             f"{key}: {path} has the special token {single[0]!r}, which the model would take for "
             "the character in text; train it with a longer name for this token"
         )
+    refuse_words(specials, f"{key}: {path}")
     if crossing:
         raise UserError(
             f"{key}: the piece {crossing[0]!r} of {path} crosses a space; train without such pieces"
@@ -84,7 +90,7 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
             return model, rule
     raise UserError(
         f"{key}: {path} has another normalisation than sentencepiece comes with; "
-        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or {folder}a list of pieces"
+        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or {instead}"
     )
 
 

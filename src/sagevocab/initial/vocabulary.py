@@ -22,7 +22,7 @@ from sagevocab.huggingface.sentencepiece import (
     pieces_of_model,
     special_tokens_of_model,
 )
-from sagevocab.huggingface.special_tokens import BERT, SpecialTokens, refuse_words
+from sagevocab.huggingface.special_tokens import BERT, SpecialTokens
 from sagevocab.initial.byte_bpe import train_bytes
 from sagevocab.initial.sentencepiece_models import train_sentencepiece
 from sagevocab.pieces import listed_pieces, tokens_by_id, with_characters
@@ -136,7 +136,6 @@ def _read_model(
         reason = f"{name_of(path)} brings one; leave it out"
         raise SettingError("vocabulary.normalization", reason)
     controls = special_tokens_of_model(model)
-    refuse_words(controls.tokens, f"initial: {path}")
     pipeline = WordPipeline(WordSettings(rule, **words), specials or controls)
     return InitialVocabulary(
         with_characters(pieces_of_model(model), path), _merges(model), pipeline

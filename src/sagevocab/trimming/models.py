@@ -81,8 +81,6 @@ def model_of(spec: Spec, protected: Iterable[str], name: str) -> Model:
         raise UserError(
             f"{name}: a BPE that marks the inside of words cannot be pruned; give another"
         )
-    if kind == "BPE" and spec["model"].get("dropout"):
-        raise UserError(f"{name}: cuts at random (dropout); set model.dropout to None")
     return _KINDS[kind](spec["model"], protected)
 
 

@@ -126,7 +126,7 @@ def prune(
         if kind_of(Path(source)) != "hub":
             raise UserError(f"tokenizer: {name} is a model or a list of pieces; {_TO_GIVE}")
     whole = load_hub(tokenizer, "tokenizer")
-    spec = parsed(whole, "tokenizer")
+    spec = parsed(whole, f"tokenizer: {name}")
     model = model_of(spec, _protected(whole, spec, keep), f"tokenizer: {name}")
     lengths = part_counts(model)
     _check_scores(scores, whole, lengths)
