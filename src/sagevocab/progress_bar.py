@@ -13,13 +13,22 @@ from contextlib import contextmanager
 from numba.core import event
 from tqdm.auto import tqdm
 
+from sagevocab.errors import SettingError
 from sagevocab.progress import Listener, Progress, log_progress
 
 
 @contextmanager
 def listener(progress: Listener | bool) -> Iterator[Listener]:
-    """Yield what hears of progress: a function of the user's, a bar for True, the log for False."""
+    """Yield what hears of progress: a function of the user's, a bar for True, the log for False.
+
+    Raises:
+        UserError: it is none of these.
+    """
     if progress is not True:
+        if progress is not False and not callable(progress):
+            raise SettingError(
+                "progress", f"{progress!r:.40} is not allowed; give True, False or a function"
+            )
         yield progress or log_progress
         return
     columns, rows = shutil.get_terminal_size()

@@ -51,6 +51,7 @@ from sagevocab.settings import (
     refuse_unread,
     settings_from,
 )
+from sagevocab.validation import check_flags
 from sagevocab.versions import package_versions
 from sagevocab.vocabulary import SageVocabulary
 from sagevocab.word2vec.embeddings import require_trainer
@@ -133,6 +134,7 @@ def train(
         UserError: a mistake in the text or the settings, in one line.
     """
     with _errors_of_parameters():
+        check_flags(lossless=lossless, force=force)
         lines, place = _CountedLines(lines_of(texts, column, bad_text)), describe_texts(texts)
         sections = {"vocabulary": vocabulary, "word2vec": word2vec, "sage": sage}
         numbers = {"vocab_size": vocab_size, "initial_size": initial_size}

@@ -11,6 +11,7 @@ import difflib
 import functools
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import (
@@ -59,6 +60,7 @@ def settings(section: str) -> Callable[[Kind], Kind]:
         @functools.wraps(checked)
         def init(self: Any, *args: Any, **kwargs: Any) -> None:
             values = {**dict(zip(made.__pydantic_fields__, args, strict=False)), **kwargs}
+            values = {name: _whole(value) for name, value in values.items()}
             try:
                 checked(self, **values)
             except ValidationError as error:
@@ -68,6 +70,23 @@ def settings(section: str) -> Callable[[Kind], Kind]:
         return made
 
     return decorate
+
+
+def _whole(value: Any) -> Any:
+    """Return an integer of any type, such as NumPy's, as one of Python; all else as it is."""
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    return int(value) if is_whole else value
+
+
+def check_flags(**flags: Any) -> None:
+    """Refuse arguments that are not truth values: text such as "no" would count as true.
+
+    Raises:
+        UserError: one is neither True nor False.
+    """
+    for name, value in flags.items():
+        if not isinstance(value, bool):
+            raise SettingError(name, f"{value!r:.40} is not allowed; give True or False")
 
 
 # --- one line for each wrong value

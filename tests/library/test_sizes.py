@@ -60,8 +60,9 @@ def test_the_command_writes_a_folder_for_each_size(tmp_path: Path, capsys) -> No
     train = ["train", str(text), "-o", str(out), "--preset", "counts", "-q", "--sizes", "160,140"]
     assert main(train) == 0
     assert sorted(path.name for path in out.iterdir()) == ["140", "160"]
+    sizes = {"vocab_size": np.int64(160), "initial_size": np.int64(200)}  # as from a table
     alone = sagevocab.train(
-        text, 160, initial_size=200, preset="counts", progress=False, output=tmp_path / "alone"
+        text, **sizes, preset="counts", progress=False, output=tmp_path / "alone"
     )
     assert not (out / "160/embeddings.npz").exists()  # counts trains no vectors
     assert bytes_of(out / "160") == bytes_of(tmp_path / "alone")

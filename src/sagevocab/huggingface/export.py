@@ -22,6 +22,7 @@ from sagevocab.files import write_json, write_text
 from sagevocab.huggingface.pipelines import Pipeline, WordPipeline, split_uncovered
 from sagevocab.pieces import UNKNOWN_ID, write_pieces
 from sagevocab.settings import WordSettings
+from sagevocab.validation import check_flags
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,7 @@ def check_output(folder: str | Path, force: bool, sources: Iterable[str | Path] 
         UserError: it is a file, or its place cannot be written; or it exists and is not a
             tokenizer's, or `force` is not given; or it is, holds or lies in a source.
     """
+    check_flags(force=force)
     folder = Path(folder)
     for source in sources:
         place, read = folder.resolve(), Path(source).resolve()
