@@ -11,6 +11,7 @@ import inspect
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from sagevocab.settings import (
     Word2VecKeys,
     WordSettings,
 )
+from sagevocab.validation import unknown as unknown_name
 
 if TYPE_CHECKING:
     from sagevocab.vocabulary import SageVocabulary
@@ -46,6 +48,7 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; wrong usage exits with 2."""
+    arguments = None
     try:
         arguments = _parsed(sys.argv[1:] if argv is None else list(argv))
         with _log_on_standard_error(arguments):
@@ -53,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return 0
     except UserError as error:
-        return _fail(str(error))
+        return _fail(_with_option(str(error), arguments))
     except MemoryError:
         return _fail("out of memory; give less text or fewer pieces")
     except BrokenPipeError:
@@ -71,6 +74,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _fail(message: str) -> int:
     print(f"sagevocab: error: {message}", file=sys.stderr)
     return 1
+
+
+def _with_option(message: str, arguments: argparse.Namespace | None) -> str:
+    """Return a message with the option of the command where it begins with an argument's name."""
+    key, colon, reason = message.partition(": ")
+    options = _options(arguments.parser) if arguments else []
+    names = f"--{key}", f"--{key.rpartition('.')[2].replace('_', '-')}"
+    return next((f"{name}{colon}{reason}" for name in names if name in options), message)
+
+
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    """Return the long options of a command, as its help has them."""
+    return re.findall(r"(?<!\S)--[\w.-]+", parser.format_help())
 
 
 @contextmanager
@@ -124,7 +140,8 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         is_default = arguments.files is arguments.parser.get_default("files")
         arguments.files = unknown if unknown and is_default else [*arguments.files, *unknown]
     elif unknown:
-        arguments.parser.error(f"unknown: {' '.join(unknown)}")
+        name = next(name for name in unknown if name.startswith("-")).partition("=")[0]
+        arguments.parser.error(f"{name}: {unknown_name(name, _options(arguments.parser))}")
     if getattr(arguments, "sizes", None) and all(name.isdigit() for name in arguments.files):
         arguments.parser.error("--sizes: give the sizes with commas between, as in 8000,12000")
     return arguments
@@ -151,22 +168,38 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _whole(text: str) -> int:
+    """Read a whole number.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        reason = f"{text!r} is not a whole number; write it as 16000, not 16k"
+        raise argparse.ArgumentTypeError(reason) from None
+
+
 def _sizes(text: str) -> list[int]:
     """Read whole numbers with commas between, in ascending order.
 
     Raises:
-        argparse.ArgumentTypeError: one is none.
+        argparse.ArgumentTypeError: one is none, or is there twice.
     """
     try:
-        return sorted({int(part) for part in text.split(",")})
+        sizes = sorted(int(part) for part in text.split(","))
     except ValueError:
         reason = f"{text!r} is not whole numbers with commas between, as in 8000,12000"
         raise argparse.ArgumentTypeError(reason) from None
+    if len({*sizes}) < len(sizes):
+        raise argparse.ArgumentTypeError(f"{text!r} has a size twice; remove one of them")
+    return sizes
 
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.usage = "sagevocab train [FILE ...] -o DIR [options]"
-    sizes = {"type": int, "metavar": "N"}
+    sizes = {"type": _whole, "metavar": "N"}
     usual = parser.add_argument_group("the usual options")
     add = usual.add_argument
     text = "lines of text or tables (jsonl, csv, tsv, parquet); - or none: standard input"
@@ -182,7 +215,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
         "the algorithm as printed, the authors' program (SaGe 1.0) or its loss alone, or, without "
     )
     preset += f"Word2Vec, a count or a code of the text {_DEFAULT}"
-    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
+    add("--preset", default=DEFAULT_PRESET, metavar="|".join(PRESETS), help=preset)
     add("--threads", help="changes the time, not the result (default: all cores)", **sizes)
     lossless = "use pieces of bytes: decoding gives back every text, with its spaces"
     add("--lossless", action="store_true", help=lossless)
@@ -213,7 +246,7 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     size = "entries in the end, with added tokens"
-    add("--vocab-size", required=True, type=int, metavar="N", help=size)
+    add("--vocab-size", required=True, type=_whole, metavar="N", help=size)
     by = "what a piece costs: the tokens that the text gains without it, or its occurrences "
     add("--by", choices=("tokens", "frequency"), default="tokens", help=by + _DEFAULT)
     keep = "a piece that stays, as the file writes it; may be given more than once"
@@ -257,7 +290,7 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
     rule = f"sentencepiece's rule (default: {words.normalization})"
     add("--normalization", metavar="NAME", help=rule)
     longest = f"longer words are cut (default: {words.max_word_chars})"
-    add("--max-word-chars", type=int, metavar="N", help=longest)
+    add("--max-word-chars", type=_whole, metavar="N", help=longest)
 
 
 def _given_words(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -52,13 +52,15 @@ def check_singles(pieces: Sequence[str], vocab_size: int) -> None:
     Raises:
         UserError: there are more of them than that.
     """
-    singles = prunable(pieces).count(False)
-    if vocab_size < singles:
+    singles = [piece for piece in pieces if is_single_character(piece)]
+    if vocab_size < len(singles):
+        # A larger initial vocabulary may have more of them: each with `▁` and without it.
+        most = 2 * len({piece.removeprefix(WORD_START) for piece in singles})
         raise SettingError(
             "vocabulary.vocab_size",
-            f"{vocab_size} is below the {singles} single characters, which are never pruned; raise "
-            "it, or start from fewer characters (where they are trained, lower "
-            "vocabulary.character_coverage or turn vocabulary.ascii off)",
+            f"{vocab_size} is below the {len(singles)} single characters, which are never pruned; "
+            f"set it to {most} or more, or start from fewer characters (where they are trained, "
+            "lower vocabulary.character_coverage or turn vocabulary.ascii off)",
         )
 
 

@@ -25,6 +25,7 @@ from sagevocab.validation import (
     Share,
     Size,
     settings,
+    unknown,
 )
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
@@ -326,7 +327,7 @@ def settings_from(preset: str, **overrides: Any) -> SageSettings:
         UserError: there is no such preset or key, or the values do not go together.
     """
     if preset not in PRESETS:
-        raise SettingError("sage.preset", f"{preset!r} is unknown; choose {' or '.join(PRESETS)}")
+        raise SettingError("sage.preset", f"{preset!r} is {unknown(str(preset), list(PRESETS))}")
     return SageSettings(**{**PRESETS[preset], **overrides})
 
 

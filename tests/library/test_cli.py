@@ -206,9 +206,19 @@ def test_the_advice_on_a_size_that_is_too_large_works(
     text.write_text("".join(f"{line}\n" for line in lines_in("czech", 8)), encoding="utf-8")
     train = ["train", text, "-o", tmp_path / "out", *EVERY, *QUICK]
     reply = refused(capsys, *train, "--vocab-size", 5000)
-    largest = int(re.search(r"initial_size: .* (\d+) at most", reply)[1])
+    largest = int(re.search(r"--initial-size: .* (\d+) at most", reply)[1])
     sizes = ["--initial-size", largest, "--vocab-size", largest - 9, "--quiet"]
     assert main([*map(str, [*train, *sizes])]) == 0
+
+
+@pytest.mark.parametrize("initial", [[], ["--initial-size", 130]])
+def test_the_advice_on_a_size_that_is_too_small_works(
+    initial: list, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    train = ["train", text, "-o", tmp_path / "out", *QUICK]
+    reply = refused(capsys, *train, "--vocab-size", 10, *initial)
+    least = re.search(r"set (?:vocab_size|it) to (\d+) or more", reply)[1]
+    assert main([*map(str, train), "--vocab-size", least, "--quiet"]) == 0
 
 
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:

@@ -118,8 +118,8 @@ def test_sizes_are_nested_and_tokens_cost_less_than_random(kind: str) -> None:
 
 def test_the_result_is_shown_by_its_sizes() -> None:
     result = pruned("byte-level")
-    shown = f"entries={len(result.old_ids)}, pruned={CUT}, tokens={result.tokens}"
-    assert repr(result) == f"PrunedTokenizer({shown})"
+    shown = f"{len(result.old_ids)} entries, {CUT} pruned, tokens: {result.tokens}"
+    assert repr(result) == f"<PrunedTokenizer: {shown}>"
 
 
 # --- folders
@@ -279,7 +279,7 @@ def test_padding_and_truncation_stay() -> None:
 
 
 def test_a_text_without_tokens_is_refused() -> None:
-    with pytest.raises(UserError, match="texts: hold no text"):
+    with pytest.raises(UserError, match="the text: holds no text"):
         prune(whole("byte-level"), [""], 700)
 
 

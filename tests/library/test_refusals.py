@@ -63,6 +63,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "latin.csv": b"text,b\ncaf\xe9,1\n",
         "quoted.tsv": b'text\n"All" is quoted\n',
         "archive": b"PK\x03\x04\0\0",
+        "a.pdf": b"%PDF-1.7\n",
+        "sp.model": b"\n\x0e\n\x05<unk>\x15\0\0\0\0\x18\x02",
+        "empty.txt": b"",
         "twice.list": b"a\nb\na\n",
         "gap.list": b"a\n\nb\n",
         "empty.list": b"",
@@ -74,6 +77,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, content in files.items():
         Path(name).write_bytes(content)
     tokenizers.Tokenizer(tokenizers.models.BPE()).save("mine.json")
+    whole = tokenizers.models.BPE({"a": 0, "b": 1, "ab": 2}, [("a", "b")])
+    tokenizers.Tokenizer(whole).save("whole.json")
     tokenizers.Tokenizer(tokenizers.models.BPE(dropout=0.1)).save("random.json")
     np.savez("other.npz", tokens=np.zeros(1))
     return tmp_path
@@ -93,7 +98,7 @@ ARGUMENTS = [
     ("lossless", "True or False", {"lossless": "no"}),
     ("force", "True or False", {"force": "no"}),
     ("progress", "a function", {"progress": "yes"}),
-    ("preset", "choose", {"preset": "printd"}),
+    ("preset", "did you mean printed", {"preset": "printd"}),
     ("seed", "-1", {"seed": -1}),
     ("threads", "0", {"threads": 0}),
     ("sage.prune_bach", "did you mean prune_batch", {"sage": {"prune_bach": 3}}),
@@ -161,7 +166,9 @@ TEXTS = [
     ("owner/words", "a data set of the hub", "owner/words"),
     (".", "./*.txt", "."),
     ("latin.txt, line 1", "bad_text", "latin.txt"),
-    ("archive, line 1", "bad_text", "archive"),
+    ("archive", "not a text", "archive"),
+    ("a.pdf", "not a text", "a.pdf"),
+    ("sp.model", "not a text", "sp.model"),
 ]
 COLUMNS = [
     ("a.jsonl", "set column", "a.jsonl", None),
@@ -225,6 +232,7 @@ CALLS: list[tuple[str, str, Callable[[], object]]] = [
     ("normalization", "leave it out", lambda: convert("x.model", "out", NFKC)),
     ("vocabulary.normalization", "nfkc", lambda: convert("twice.list", "out", NFD)),
     ("tokenizer: x.model", "sagevocab export", lambda: sagevocab.prune("x.model", LINES, 9)),
+    ("empty.txt", "no text", lambda: sagevocab.prune("whole.json", "empty.txt", 2)),
     ("by", "scores", lambda: sagevocab.prune("mine.json", LINES, 9, by="frequency", scores={})),
 ]
 
@@ -265,9 +273,10 @@ OPTIONS = [
     (["train"], "required"),
     (["bake"], "bake"),
     (["train", "a.txt", "-o", "out", "--seed", "wide"], "--seed"),
-    (["train", "a.txt", "-o", "out", "--vocab_size", "9"], "unknown: --vocab_size 9; see"),
-    (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16k"),
-    (["train", "a.txt", "-o", "out", "--sage.windw=3"], "unknown: --sage.windw=3; see"),
+    (["train", "a.txt", "-o", "out", "--vocab_size", "9"], "did you mean --vocab-size"),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16000"),
+    (["train", "a.txt", "-o", "out", "--sage.windw=3"], "did you mean --sage.window"),
+    (["train", "a.txt", "-o", "out", "--sizes", "400,400"], "twice"),
     (["train", "-o", "out", "--sizes", "400", "500"], "commas"),
     (["train", "a.txt", "-o", "out", "--xyz"], "--xyz"),
 ]
@@ -284,8 +293,9 @@ def test_options_that_are_not_there(argv: list[str], words: str, capsys) -> None
 COMMANDS = [
     (["train", "none.txt", "-o", "out"], "none.txt: "),
     (["train", "a.txt", "-o", "latin.txt/out", "--quiet"], "cannot be written ("),
-    (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "initial_size: "),
-    (["train", "a.txt", "-o", "out", "--sage.candidates", "1"], "sage.candidates: "),
+    (["train", "a.txt", "-o", "out", "--vocab-size", "60"], "--initial-size: "),
+    (["train", "a.txt", "-o", "out", "--preset", "Counts"], "--preset: 'Counts'"),
+    (["train", "a.txt", "-o", "out", "--sage.candidates", "1"], "--sage.candidates: "),
     (["encode", "none", "a.txt"], "none"),
     (["prune", "none", "a.txt", "-o", "out", "--vocab-size", "9"], "give a Hugging Face folder"),
     (["export", "twice.list", "-o", "out"], "twice.list:3: "),

@@ -47,6 +47,8 @@ Texts = str | PathLike | Iterable[Any]
 Row = Mapping[str, Any]
 _BAD_CHARACTER = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data, or UTF-16
+# How a PDF, a zip (docx, epub, npz, ...) and a sentencepiece model begin.
+_NO_TEXT = re.compile(rb"%PDF-|PK\x03\x04|\n.\n\x05.{5}\x15", re.DOTALL)
 _BLOCK = 1 << 17
 _ZSTD = {zstd.CompressionParameter.compression_level: 9, zstd.CompressionParameter.checksum_flag: 1}
 _FIRST = 1000  # items of a list that are looked at to tell files from lines
@@ -305,12 +307,16 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
             dropped, with a warning; else they are left in.
 
     Raises:
-        UserError: bad UTF-8 or a line full of NUL characters (with the line's number); as
-            `open_bytes`.
+        UserError: it is a file of another kind; bad UTF-8 or a line full of NUL characters (with
+            the line's number); as `open_bytes`.
     """
     number = 0
     try:
         with open_bytes(path) as file:
+            if _NO_TEXT.match(file.peek(16)):
+                raise UserError(
+                    f"{_name_of(path)}: is not a text; give one of lines, or a table with column"
+                )
             for number, raw in enumerate(file, start=1):
                 line = raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
                 if errors == "strict" and "\0" in line:

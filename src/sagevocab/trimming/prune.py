@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from sagevocab.corpus.text import Texts, lines_of, paths_of
+from sagevocab.corpus.text import Texts, describe_texts, lines_of, paths_of
 from sagevocab.errors import UserError
 from sagevocab.huggingface.detect import kind_of, name_of, path_of, require_tokenizer
 from sagevocab.huggingface.export import check_output
@@ -51,7 +51,7 @@ class PrunedTokenizer:
     def __repr__(self) -> str:
         """Return the sizes alone: the whole would be megabytes."""
         entries, pruned = len(self.old_ids), len(self.pruned)
-        return f"PrunedTokenizer({entries=}, {pruned=}, tokens={self.tokens})"
+        return f"<PrunedTokenizer: {entries} entries, {pruned} pruned, tokens: {self.tokens}>"
 
     def save(self, output: str | Path, *, force: bool = False) -> None:
         """Write a folder for `AutoTokenizer.from_pretrained`, with `old_ids.npy` beside.
@@ -139,7 +139,7 @@ def prune(
     _require_enough(len(lengths), wanted, vocab_size, name)  # before the text is read
     chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
     if not (before := chunks.total):
-        raise UserError("texts: hold no text; give what the tokenizer is for")
+        raise UserError(f"{describe_texts(texts)}: holds no text; give what the tokenizer is for")
     pruned = list(islice(order_of_pruning(model, chunks, by, lengths, scores), wanted))
     _require_enough(len(pruned), wanted, vocab_size, name)
     reduced, old_ids = _without(whole, spec, model)
