@@ -47,6 +47,7 @@ REFUSED = {
     "control_character": ({"control_symbols": ["."]}, "special token '.'"),
     "control_word": ({"control_symbols": ["pro"]}, "'pro' is a word"),
     "unknown_is_a_word": ({"unk_piece": "pro"}, "'pro' is a word"),
+    "back": ({"denormalization_rule_tsv": "rules.tsv"}, "denormalization_rule_tsv"),
     "rules": ({"normalization_rule_tsv": "rules.tsv"}, "another normalisation"),
 }
 
