@@ -37,7 +37,8 @@ STAGES = {
     """,
     "paper": """
         backports-zstd jinja2 markdown-it-py markupsafe matplotlib numba numpy pandas protobuf
-        pyarrow pydantic pyyaml scikit-learn scipy sentencepiece seqeval threadpoolctl tokenizers
+        pyarrow pydantic pydantic-core pyyaml scikit-learn scipy sentencepiece seqeval
+        threadpoolctl tokenizers
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.
