@@ -6,6 +6,7 @@ Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usag
 from __future__ import annotations
 
 import argparse
+import difflib
 import functools
 import inspect
 import json
@@ -30,7 +31,6 @@ from sagevocab.settings import (
     Word2VecKeys,
     WordSettings,
 )
-from sagevocab.validation import unknown as unknown_name
 
 if TYPE_CHECKING:
     from sagevocab.vocabulary import SageVocabulary
@@ -141,7 +141,9 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         arguments.files = unknown if unknown and is_default else [*arguments.files, *unknown]
     elif unknown:
         name = next(name for name in unknown if name.startswith("-")).partition("=")[0]
-        arguments.parser.error(f"{name}: {unknown_name(name, _options(arguments.parser))}")
+        close = difflib.get_close_matches(name, _options(arguments.parser), n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""  # all are in the help
+        arguments.parser.error(f"unknown: {' '.join(unknown)}{hint}")
     if getattr(arguments, "sizes", None) and all(name.isdigit() for name in arguments.files):
         arguments.parser.error("--sizes: give the sizes with commas between, as in 8000,12000")
     return arguments
