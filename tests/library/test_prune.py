@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sentencepiece
-from tokenizers import Tokenizer, models
+from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import AutoTokenizer
 
 from hub_kinds import KINDS, LINES
@@ -299,6 +299,17 @@ def test_what_is_to_stay_stays() -> None:
     kept = prune(tokenizer, TEXT, size, keep=first)
     assert not {*first} & {*kept.pruned}
     assert {*first} <= kept.tokenizer.get_vocab().keys()
+
+
+def test_a_piece_costs_the_tokens_that_the_text_gains() -> None:
+    """`ab` falls in two parts seven times, `wxyz` in four three times: 7 tokens more, and 9."""
+    letters = [*"abwxyz", *(f"##{letter}" for letter in "abwxyz")]
+    ids = {piece: number for number, piece in enumerate(["[UNK]", *letters, "ab", "wxyz"])}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    result = prune(tokenizer, ["ab " * 7 + "wxyz " * 3], len(ids) - 2)
+    assert result.pruned == ["ab", "wxyz"]
+    assert result.tokens == (10, 10 + 7 + 9)
 
 
 def test_pieces_worth_nothing_go_first() -> None:

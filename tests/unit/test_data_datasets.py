@@ -74,9 +74,11 @@ def test_conll_files(tmp_path) -> None:
     )
     assert rows["tokens"].tolist() == [["EU", "rejects"], ["Peter", "#", "Blackburn"]]
     assert rows["tags"].tolist() == [["B-ORG", "O"], ["B-PER", "I-PER", "I-PER"]]
-    (tmp_path / "two.conll").write_text("Ali\tB-PER\ngeldi\tO\n")
+    # With two columns, a # that begins a sentence is a token as well.
+    (tmp_path / "two.conll").write_text("Ali\tB-PER\ngeldi\tO\n\n#\tO\n1\tO\n")
     assert read_rows(tmp_path / "two.conll", "conll").to_dict("records") == [
-        {"tokens": ["Ali", "geldi"], "ner_tags": ["B-PER", "O"]}
+        {"tokens": ["Ali", "geldi"], "ner_tags": ["B-PER", "O"]},
+        {"tokens": ["#", "1"], "ner_tags": ["O", "O"]},
     ]
 
 
