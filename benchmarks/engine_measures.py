@@ -311,7 +311,8 @@ def encode(folder: Path, *, threads: int, vocab_size: int, repeats: int) -> Numb
     """Encode the first lines, in turns: by the library, by sentencepiece and by `tokenizers`.
 
     The library's tokenizer is of the preset counts, the others are BPE of as many pieces, all of
-    the same lines. `exported` is its tokenizer as `transformers` uses it.
+    the same lines. The library's store of words is empty each time. `exported` is its tokenizer as
+    `transformers` uses it.
 
     Returns the characters of the lines, and the seconds by the clock of each repeat.
     """
@@ -327,12 +328,12 @@ def encode(folder: Path, *, threads: int, vocab_size: int, repeats: int) -> Numb
         processor = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
         bpe = ByteLevelBPETokenizer()
         bpe.train_from_iterator(lines, vocab_size=vocab_size, show_progress=False)
-        encoder = load(Path(place) / "tokenizer")
-        exported = encoder.tokenizer()
+        exported = load(Path(place) / "tokenizer").tokenizer()
         spent: dict[str, list[float]] = {}
         for _ in range(repeats):
+            encoder = load(Path(place) / "tokenizer")
             for name, run in {
-                "encode_lines": lambda: sum(map(len, encoder.encode_lines(lines))),
+                "encode_lines": lambda encoder=encoder: sum(map(len, encoder.encode_lines(lines))),
                 "sentencepiece": lambda: processor.encode(lines, num_threads=threads),
                 "exported": lambda: exported.encode_batch(lines),
                 "tokenizers": lambda: bpe.encode_batch(lines),

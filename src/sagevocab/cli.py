@@ -12,7 +12,6 @@ import inspect
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -79,14 +78,9 @@ def _fail(message: str) -> int:
 def _with_option(message: str, arguments: argparse.Namespace | None) -> str:
     """Return a message with the option of the command where it begins with an argument's name."""
     key, colon, reason = message.partition(": ")
-    options = _options(arguments.parser) if arguments else []
+    options = arguments.parser.options() if arguments else []
     names = f"--{key}", f"--{key.rpartition('.')[2].replace('_', '-')}"
     return next((f"{name}{colon}{reason}" for name in names if name in options), message)
-
-
-def _options(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the long options of a command, as its help has them."""
-    return re.findall(r"(?<!\S)--[\w.-]+", parser.format_help())
 
 
 @contextmanager
@@ -132,16 +126,21 @@ class _Parser(argparse.ArgumentParser):
         """Print one line and exit with 2."""
         self.exit(2, f"{self.prog}: error: {message}; see {self.prog} --help\n")
 
+    def options(self) -> list[str]:
+        """Return the long options of the command."""
+        return [name for name in self._option_string_actions if name.startswith("--")]
+
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     arguments, unknown = _parser().parse_known_args(argv)
-    if hasattr(arguments, "files") and not any(name.startswith("-") for name in unknown):
+    wrong = [name.partition("=")[0] for name in unknown if name.startswith("-")]
+    if hasattr(arguments, "files") and not wrong:
         # Files after an option, which argparse leaves over where others stood before it.
         is_default = arguments.files is arguments.parser.get_default("files")
         arguments.files = unknown if unknown and is_default else [*arguments.files, *unknown]
     elif unknown:
-        name = next(name for name in unknown if name.startswith("-")).partition("=")[0]
-        close = difflib.get_close_matches(name, _options(arguments.parser), n=1)
+        options = arguments.parser.options()
+        close = difflib.get_close_matches(wrong[0], options, n=1) if wrong else []
         hint = f"; did you mean {close[0]}?" if close else ""  # all are in the help
         arguments.parser.error(f"unknown: {' '.join(unknown)}{hint}")
     if getattr(arguments, "sizes", None) and all(name.isdigit() for name in arguments.files):
@@ -170,7 +169,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _whole(text: str) -> int:
+def _whole_number(text: str) -> int:
     """Read a whole number.
 
     Raises:
@@ -201,7 +200,7 @@ def _sizes(text: str) -> list[int]:
 
 def _add_train(parser: argparse.ArgumentParser) -> None:
     parser.usage = "sagevocab train [FILE ...] -o DIR [options]"
-    sizes = {"type": _whole, "metavar": "N"}
+    sizes = {"type": _whole_number, "metavar": "N"}
     usual = parser.add_argument_group("the usual options")
     add = usual.add_argument
     text = "lines of text or tables (jsonl, csv, tsv, parquet); - or none: standard input"
@@ -248,7 +247,7 @@ def _add_prune(parser: argparse.ArgumentParser) -> None:
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     size = "entries in the end, with added tokens"
-    add("--vocab-size", required=True, type=_whole, metavar="N", help=size)
+    add("--vocab-size", required=True, type=_whole_number, metavar="N", help=size)
     by = "what a piece costs: the tokens that the text gains without it, or its occurrences "
     add("--by", choices=("tokens", "frequency"), default="tokens", help=by + _DEFAULT)
     keep = "a piece that stays, as the file writes it; may be given more than once"
@@ -292,7 +291,7 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
     rule = f"sentencepiece's rule (default: {words.normalization})"
     add("--normalization", metavar="NAME", help=rule)
     longest = f"longer words are cut (default: {words.max_word_chars})"
-    add("--max-word-chars", type=_whole, metavar="N", help=longest)
+    add("--max-word-chars", type=_whole_number, metavar="N", help=longest)
 
 
 def _given_words(arguments: argparse.Namespace) -> dict[str, Any]:

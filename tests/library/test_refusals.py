@@ -275,6 +275,7 @@ OPTIONS = [
     (["train", "a.txt", "-o", "out", "--seed", "wide"], "--seed"),
     (["train", "a.txt", "-o", "out", "--vocab_size", "9"], "did you mean --vocab-size"),
     (["train", "a.txt", "-o", "out", "--vocab-size", "16k"], "16000"),
+    (["export", "a.txt", "b.txt", "-o", "out"], "unknown: b.txt"),
     (["train", "a.txt", "-o", "out", "--sage.windw=3"], "did you mean --sage.window"),
     (["train", "a.txt", "-o", "out", "--sizes", "400,400"], "twice"),
     (["train", "-o", "out", "--sizes", "400", "500"], "commas"),

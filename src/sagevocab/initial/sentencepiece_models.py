@@ -255,8 +255,8 @@ class TooFewPiecesError(UserError):
         """Say so of the text `name`; key: the setting that the size is from."""
         super().__init__(
             f"{key}: {size} pieces are too few for the characters of {name}, which take {least}; "
-            f"set vocab_size to {2 * least} or more, as each may be there with ▁, too, and "
-            "initial_size above it, lower vocabulary.character_coverage, or turn "
+            f"set vocab_size to {2 * least} or more (each may be there with ▁, too) and "
+            "initial_size above it; or lower vocabulary.character_coverage, or turn "
             "vocabulary.ascii off"
         )
         self.least = least

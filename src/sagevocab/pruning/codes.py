@@ -221,6 +221,7 @@ def _code_of(cut: _Cut, counts: np.ndarray, after: _Neighbours, context_of: np.n
     return _Code(bigrams, contexts, context_of, _DISCOUNT * np.maximum(followers, 1), share)
 
 
+# As in `segmentation.decoder`: Numba looks at one file to tell whether what it kept is still good.
 @njit(cache=True, nogil=True)
 def _slot(keys, key):
     """Return where `key` stands in a table, or the free slot where it belongs."""
