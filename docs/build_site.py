@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "config/reference.yaml"
 PAGES = ("*.md", "docs/**/*.md", "results/README.md", "results/reference/**/*.md")
 NOTEBOOK = ROOT / "docs/first_steps.ipynb"
+STYLE = ROOT / "docs/site.css"
 TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 PRUNINGS = ROOT / "results/reference/controls/16000"
 COUNTS = "counts"
@@ -110,7 +111,7 @@ def main(folder: Path) -> None:
     """Write the pages, what they link to, API and playground into a folder, which is emptied."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
-    files = pages.union([NOTEBOOK], *(linked(page) for page in pages))
+    files = pages.union([NOTEBOOK, STYLE], *(linked(page) for page in pages))
     for file in sorted(files):
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
