@@ -1,4 +1,4 @@
-"""The site that `make site` built: nothing is missing, and nothing is wider than a phone."""
+"""The site that `make site` built: whole, no wider than a phone, legible, and fit for paper."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
 SITE = Path(__file__).parents[2] / "build/site"
+CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 PAGES = sorted(
     str(page.relative_to(SITE).parent)
     for page in SITE.rglob("index.html")
@@ -52,6 +53,37 @@ def test_a_page_is_whole_on_a_phone(page: str, browser: Chrome, address: str) ->
     images = "return [...document.images].filter((i) => !i.naturalWidth).map((i) => i.src)"
     assert browser.execute_script(images) == []
     assert browser.execute_script("return document.documentElement.scrollWidth") <= PHONE
+
+
+@pytest.mark.skipif(not PAGES, reason="no site; run make site")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("page", PAGES)
+def test_the_text_of_a_page_stands_out(
+    page: str, scheme: str, browser: Chrome, address: str
+) -> None:
+    wish = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [wish]})
+    stored = {"origin": address, "storageTypes": "local_storage"}
+    browser.execute_cdp_cmd("Storage.clearDataForOrigin", stored)
+    browser.get(f"{address}/{page}/")
+    assert browser.execute_script(CONTRAST) == []
+
+
+@pytest.mark.skipif(not PAGES, reason="no site; run make site")
+@pytest.mark.parametrize("page", PAGES)
+def test_paper_shows_the_page_alone_and_keeps_headings_with_what_follows(
+    page: str, browser: Chrome, address: str
+) -> None:
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.get(f"{address}/{page}/")
+    shown = """return [...document.querySelectorAll(
+          "form, nav, .md-header, .md-sidebar, .md-footer, details:not([open])")]
+        .filter((each) => each.checkVisibility()).map((each) => each.outerHTML.slice(0, 80))"""
+    assert browser.execute_script(shown) == []
+    loose = """return [...document.querySelectorAll("article :is(h1, h2, h3, h4)")]
+        .filter((each) => getComputedStyle(each).breakAfter !== "avoid")
+        .map((each) => each.textContent)"""
+    assert browser.execute_script(loose) == []
 
 
 @pytest.mark.skipif(not PAGES, reason="no site; run make site")
