@@ -85,6 +85,8 @@ def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
     assert len(drawn) < len(site.content) / 2
     bytes_read = sum(len(range(*span_of(headers))) for _, headers in site.requests)
     assert bytes_read < len(site.content) / 2
+    pages = re.findall(rb"^    <id>(\d+)</id>", bz2.decompress(drawn), re.MULTILINE)
+    assert len(pages) > PAGES_A_STREAM and pages == sorted(pages, key=int)  # as in the dump
     lines = lines_of(tmp_path / "drawn", tmp_path / "lines.zst")
     assert 100 <= len({*lines}) < 5000
     outputs = []
