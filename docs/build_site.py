@@ -34,6 +34,10 @@ PRUNINGS = ROOT / "results/reference/controls/16000"
 COUNTS = "counts"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 
+# A page has a folder of its own on the site. mkdocs rewrites links, but neither raw HTML nor notebooks.
+RAW_SOURCE = re.compile(r'src="(?!https?:)')
+NOTEBOOK_LINK = re.compile(r"\]\(([\w/]+)\.md")
+
 # Model cards and claims would stand before the pages in what a search finds.
 NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
 
@@ -60,6 +64,16 @@ def linked(page: Path) -> set[Path]:
         (page.parent / path).resolve() for path in LINK.findall(page.read_text(encoding="utf-8"))
     }
     return {path for path in targets if path.is_file() and path.is_relative_to(ROOT)}
+
+
+def page_of_site(file: Path) -> str:
+    """Return a page or notebook as the site has it."""
+    text = file.read_text(encoding="utf-8")
+    if file == NOTEBOOK:
+        return NOTEBOOK_LINK.sub(r"](../\1/", text)
+    if file.stem != "README":
+        text = RAW_SOURCE.sub('src="../', text)
+    return NOT_SEARCHED + text if file.is_relative_to(ROOT / "results") else text
 
 
 def api_page() -> str:
@@ -115,9 +129,10 @@ def main(folder: Path) -> None:
     for file in sorted(files):
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
-        if file.suffix == ".md" and file.is_relative_to(ROOT / "results"):
-            copy.write_text(NOT_SEARCHED + copy.read_text(encoding="utf-8"), encoding="utf-8")
+        if file.suffix in {".md", ".ipynb"}:
+            copy.write_text(page_of_site(file), encoding="utf-8")
+        else:
+            shutil.copyfile(file, copy)
     (folder / "API.md").write_text(api_page(), encoding="utf-8")
     with TemporaryDirectory() as temporary:
         playground(folder / "playground.html", Path(temporary))

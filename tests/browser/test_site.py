@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from selenium.webdriver import Chrome
@@ -17,8 +19,9 @@ CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 PAGES = sorted(
     str(page.relative_to(SITE).parent)
     for page in SITE.rglob("index.html")
-    if "results" not in page.parts
+    if page.relative_to(SITE).parts[0] != "results"
 )
+LOCAL = re.compile(r'(?:href|src)="(?!https?:|data:|mailto:|javascript:)([^"#?]+)')
 PHONE = 390  # pixels
 
 
@@ -34,6 +37,17 @@ def address() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+@pytest.mark.skipif(not PAGES, reason="no site; run make site")
+def test_every_link_leads_to_a_file() -> None:
+    missing = {
+        f"{page.relative_to(SITE)}: {link}"
+        for page in SITE.rglob("index.html")
+        for link in LOCAL.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / unquote(link)).exists()
+    }
+    assert missing == set()
 
 
 @pytest.mark.skipif(not PAGES, reason="no site; run make site")
