@@ -34,7 +34,7 @@ PRUNINGS = ROOT / "results/reference/controls/16000"
 COUNTS = "counts"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 
-# A page has a folder of its own on the site. mkdocs rewrites links, but neither raw HTML nor notebooks.
+# A page has a folder of its own on the site. mkdocs rewrites links, but no raw HTML or notebook.
 RAW_SOURCE = re.compile(r'src="(?!https?:)')
 NOTEBOOK_LINK = re.compile(r"\]\(([\w/]+)\.md")
 
