@@ -87,6 +87,7 @@ PRESETS = {  # preset -> its names in the claims and in the prunings, what it is
     ),
     "no preset": ("random", "random", "pruned at random", "compare with"),
 }
+CUT_SIZE = 16_000  # pieces that a model is cut to, where the rule decides
 FREQUENT = 1000
 
 
@@ -284,6 +285,24 @@ def causal() -> list[str]:
     return markdown_table([*head, "without vectors", "shuffled words", VERSIONS[0]], rows)
 
 
+def cut() -> list[str]:
+    """Return what models lose by each pruning, in per cent of their bits, and tokens, at a size."""
+    data = pd.read_csv(REFERENCE / "controls/codes/table_cut.csv")
+    data = data[(data["baseline"] == "whole") & (data["size"] == CUT_SIZE)]
+    order = data.groupby("tokenizer")["difference"].mean().sort_values().index
+    of_text = {text: rows.set_index("tokenizer") for text, rows in data.groupby("language")}
+    rows = []
+    for name in order:
+        losses = [
+            f"{number(row['difference'], '+.1f')} ± {number((row['high'] - row['low']) / 2, '.1f')}"
+            for row in (frame.loc[name] for frame in of_text.values())
+        ]
+        tokens = [number(frame.loc[name, "symbols"], ".3f") for frame in of_text.values()]
+        rows.append([name, *losses, *tokens])
+    head = [f"{text}: {what}" for what in ("bits, %", "tokens") for text in of_text]
+    return markdown_table(["loses first", *head], rows)
+
+
 def vectors() -> list[str]:
     """Return the scores of frozen vectors minus BPE's, with intervals of 95 %."""
     data = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
@@ -325,8 +344,8 @@ def _two_runs(runs: dict[str, Path]) -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     table.__name__: table
     for table in (
-        *(segmentations, presets, readme, shares, overlap_sizes, pieces, digits, causal, vectors),
-        *(halves, trainers),
+        *(segmentations, presets, readme, shares, overlap_sizes, pieces, digits, causal, cut),
+        *(vectors, halves, trainers),
     )
 }
 

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from reproduction.paper.code_samples import table_samples
+from reproduction.paper.code_samples import NAMES, table_samples
 from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
 from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
 from reproduction.paper.control_vectors import table_vectors
+from reproduction.paper.cut_models import table_cut
 from reproduction.paper.distances import distance_rows, figure_distances, table_distances
 from reproduction.paper.released_program import table_released_program
 from reproduction.paper.style import Styles
@@ -66,7 +67,9 @@ def control_tables(controls: Path) -> Iterator[tuple[str, Table]]:
     for name, families in FAMILIES.items():
         models = read_models([controls / name / f"{language}.parquet" for language in ("en", "tr")])
         yield f"{name}/table_causal", table_causal(models, families)
-    yield "codes/table_samples", table_samples(read_parquet(controls / "codes/samples.parquet"))
+    codes = controls / "codes"
+    yield "codes/table_samples", table_samples(read_parquet(codes / "samples.parquet"))
+    yield "codes/table_cut", table_cut(read_parquet(codes / "cut.parquet"), NAMES)
     answers = [controls / f"vectors/{task}.parquet" for task in ("ner_tr", "stsb")]
     yield "vectors/table_vectors", table_vectors(answers)
     pruned = {
