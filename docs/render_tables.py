@@ -19,7 +19,7 @@ import pandas as pd
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame, read_records
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.control_pieces import LABELS, LANGUAGES, kept_by, read_orders
-from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.formats import NOTHING, difference, number
 from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.table import markdown_table
 from reproduction.paper.tally import tally
@@ -85,7 +85,7 @@ PRESETS = {  # preset -> its names in the claims and in the prunings, what it is
         "a ratio of counts, without Word2Vec",
         "get nearly that in seconds",
     ),
-    "no preset": ("random", "random", "pruned at random", "compare with"),
+    "no preset": ("random", "random", "pruned at random", "compare"),
 }
 CUT_SIZE = 16_000  # pieces that a model is cut to, where the rule decides
 FREQUENT = 1000
@@ -293,10 +293,7 @@ def cut() -> list[str]:
     of_text = {text: rows.set_index("tokenizer") for text, rows in data.groupby("language")}
     rows = []
     for name in order:
-        losses = [
-            f"{number(row['difference'], '+.1f')} ± {number((row['high'] - row['low']) / 2, '.1f')}"
-            for row in (frame.loc[name] for frame in of_text.values())
-        ]
+        losses = [difference(frame.loc[name], "+.1f") for frame in of_text.values()]
         tokens = [number(frame.loc[name, "symbols"], ".3f") for frame in of_text.values()]
         rows.append([name, *losses, *tokens])
     head = [f"{text}: {what}" for what in ("bits, %", "tokens") for text in of_text]
@@ -317,9 +314,8 @@ def vectors() -> list[str]:
     rows = []
     for label, name in names.items():
         cells = [
-            f"{number(100 * row.difference, '+.1f')} ± {50 * (row.high - row.low):.1f}"
-            + r"\*" * row.significant
-            for row in data.get_group(label).itertuples()
+            difference(row, "+.1f", 100) + r"\*" * row["significant"]
+            for row in data.get_group(label).to_dict("records")
         ]
         rows.append([name, *cells])
     return markdown_table(

@@ -45,7 +45,7 @@ def test_every_link_leads_to_a_file() -> None:
         f"{page.relative_to(SITE)}: {link}"
         for page in SITE.rglob("index.html")
         for link in LOCAL.findall(page.read_text(encoding="utf-8"))
-        if not (page.parent / unquote(link)).exists()
+        if not any((page.parent / unquote(link) / end).is_file() for end in ("", "index.html"))
     }
     assert missing == set()
 

@@ -17,7 +17,7 @@ import pandas as pd
 from reproduction.analysis.stats import adjust
 from reproduction.paper.code_samples import CODE, NAMES, paired_differences
 from reproduction.paper.control_pieces import LANGUAGES
-from reproduction.paper.formats import number
+from reproduction.paper.formats import difference
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
@@ -72,8 +72,7 @@ def table_models(models: pd.DataFrame) -> Table:
                 row["tokenizer"],
                 row["baseline"],
                 str(row["seeds"]),
-                f"{number(row['difference'], '+.4f')} ± "
-                f"{number((row['high'] - row['low']) / 2, '.4f')}{'*' * row['significant']}",
+                difference(row, "+.4f") + "*" * row["significant"],
             ]
             for row in rows.to_dict("records")
         ]

@@ -15,7 +15,7 @@ import pandas as pd
 
 from reproduction.analysis.stats import adjust, student
 from reproduction.paper.control_pieces import LABELS, LANGUAGES
-from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.formats import NOTHING, difference
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
@@ -101,11 +101,7 @@ def _cell(rows: pd.DataFrame, key: tuple) -> str:
     if key not in rows.index:
         return NOTHING
     row = rows.loc[key]
-    if pd.isna(row["low"]):
-        return number(row["difference"], "+.4f")
-    mark = "*" if row["p_adjusted"] < SIGNIFICANT else ""
-    half = number((row["high"] - row["low"]) / 2, ".4f")
-    return f"{number(row['difference'], '+.4f')} ± {half}{mark}"
+    return difference(row, "+.4f") + "*" * bool(row["p_adjusted"] < SIGNIFICANT)
 
 
 def _differences(samples: pd.DataFrame) -> Iterator[dict[str, Any]]:

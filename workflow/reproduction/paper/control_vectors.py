@@ -19,7 +19,7 @@ from reproduction.analysis.probes import HELDOUT, VALIDATION
 from reproduction.analysis.scores import ScoreSums, TaskScores, resample_scores, score_sums
 from reproduction.paper.control_pieces import CONTROLS, LABELS
 from reproduction.paper.differences import OF_VECTORS, Task, difference_row, differences
-from reproduction.paper.formats import NOTHING, number
+from reproduction.paper.formats import NOTHING, difference, number
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
@@ -158,6 +158,4 @@ def _block(title: str, rows: pd.DataFrame) -> list[list[str]]:
 
 
 def _points(row: Mapping[str, Any]) -> str:
-    half = 50 * (row["high"] - row["low"])
-    mark = "*" if row["significant"] else ""
-    return f"{number(100 * row['difference'], '+.2f')} ± {half:.2f}{mark}"
+    return difference(row, "+.2f", 100) + "*" * bool(row["significant"])

@@ -14,7 +14,7 @@ import pandas as pd
 from reproduction.analysis.stats import adjust, student
 from reproduction.lm.settings import LAST_MERGED, WHOLE
 from reproduction.paper.code_samples import CODE, paired_differences
-from reproduction.paper.formats import Files, number
+from reproduction.paper.formats import Files, difference, number
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
@@ -95,8 +95,7 @@ def table_cut(models: pd.DataFrame, labels: Mapping[str, str]) -> Table:
 
 
 def _shown_loss(row: pd.Series, tests: pd.DataFrame, size: int, name: str) -> str:
-    half = (row["high"] - row["low"]) / 2
-    shown = f"{number(row['difference'], '.1f')} ± {number(half, '.1f')}"
+    shown = difference(row, ".1f")
     is_above = (size, name) in tests.index and tests.loc[(size, name), "p_adjusted"] < SIGNIFICANT
     return shown if is_above else f"{shown} ≈"
 

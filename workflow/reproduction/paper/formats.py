@@ -51,14 +51,25 @@ def decimal(form: str, factor: float = 1) -> Show:
     return lambda row, name: NOTHING if pd.isna(row[name]) else number(factor * row[name], form)
 
 
+def with_half(value: float, low: float, high: float, form: str) -> str:
+    """Return a value ± half of its interval, if it has one; form: of the value, as in `+.2f`."""
+    if pd.isna(low):
+        return number(value, form)
+    return f"{number(value, form)} ± {number((high - low) / 2, form.removeprefix('+'))}"
+
+
+def difference(row: Row, form: str, factor: float = 1) -> str:
+    """Return the column `difference` times `factor`, with half of its interval, `low` to `high`."""
+    return with_half(*(factor * row[name] for name in ("difference", "low", "high")), form)
+
+
 def plus_minus(form: str, factor: float = 1) -> Show:
     """Return a printer of a value ± half of its interval, `{name}_low` to `{name}_high`."""
 
     def show(row: Row, name: str) -> str:
         if pd.isna(row.get(name)):
             return NOTHING
-        half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-        return f"{number(factor * row[name], form)} ± {number(half, form.removeprefix('+'))}"
+        return with_half(*(factor * row[f"{name}{of}"] for of in ("", "_low", "_high")), form)
 
     return show
 

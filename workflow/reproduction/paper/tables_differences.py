@@ -22,7 +22,7 @@ from reproduction.paper.differences import (
     printed_gains,
     score_families,
 )
-from reproduction.paper.formats import NOTHING, Files, Row, number
+from reproduction.paper.formats import NOTHING, Files, Row, difference, number
 from reproduction.paper.line_bits import CausalPanels, NgramPanels
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
@@ -114,8 +114,8 @@ def _printed(row: Row, value: float, sign: str = "") -> str:
 def _plus_minus(row: Row | None) -> str:
     if row is None:
         return NOTHING
-    half = _printed(row, (row["high"] - row["low"]) / 2)
-    return f"{_printed(row, row['difference'], '+')} ± {half}{_MARK if row['significant'] else ''}"
+    _, factor, digits = UNITS[row["unit"]]
+    return difference(row, f"+.{digits}f", factor) + (_MARK if row["significant"] else "")
 
 
 def _note(data: pd.DataFrame, baseline: str) -> str:
