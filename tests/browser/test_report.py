@@ -18,6 +18,7 @@ from sagevocab.segmentation.segmenter import UNCOVERED
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"
 AREA = "#play textarea"
 CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
+PAPER = 717  # pixels: A4 without its margins
 both_pages = pytest.mark.parametrize("page", ["sample_page", "given_page"])
 
 
@@ -197,6 +198,15 @@ def test_paper_shows_what_is_folded(opened):
     assert js(opened, folded) == 0
     opened.execute_script("dispatchEvent(new Event('afterprint'))")
     assert js(opened, folded) == before
+
+
+@both_pages
+def test_nothing_is_wider_than_paper(page, shown):
+    """Otherwise the browser shrinks the text of all pages."""
+    browser = shown(page, width=PAPER)
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert js(browser, "document.documentElement.scrollWidth") <= PAPER
 
 
 def test_a_long_text_is_cut_short_with_a_word(opened):
