@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from pathlib import Path
 
 import yaml
@@ -106,6 +107,17 @@ def run(**changes) -> dict:
     return {**values, **changes}
 
 
+def write_manifest(folder: Path) -> Path:
+    """Write the manifest of a run that two commits made, each with another pandas."""
+    environments = {
+        number: {"git_commit": f"commit{number}", "packages": {"numpy": "2.4", "pandas": number}}
+        for number in ("1", "2")
+    }
+    path = folder / "manifest.json"
+    path.write_text(json.dumps({"environments": environments, "jobs": {}}), encoding="utf-8")
+    return path
+
+
 def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict:
     """Write a figure and tables into `folder`; return what `build_report` takes."""
     (folder / "findings.md").write_text(FINDINGS, encoding="utf-8")
@@ -125,4 +137,5 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "corpora": {},
         **write_claims(folder),
         "template": TEMPLATE,
+        "manifest": write_manifest(folder),
     }

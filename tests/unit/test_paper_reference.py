@@ -46,7 +46,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     (tmp_path / "figures").mkdir()
     figure = tmp_path / "figures/figure_x.png"
     figure.write_bytes(b"png")
-    (tmp_path / "manifest.json").write_text("{}")
+    (tmp_path / "manifest.json").write_text('{"environments": {}, "jobs": {}}')
     (tmp_path / "corpus.txt").write_text("some text\n")
     source = {"title": "a text", "file": str(tmp_path / "corpus.txt")}
     page = build([figure], results=tmp_path, sources=[source])

@@ -103,6 +103,12 @@ def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs:
     assert policies[0].startswith("default-src 'none'; img-src data:")
 
 
+def test_code_and_packages_are_those_of_the_run(page: Page):
+    """They are not those of the checkout that draws the page."""
+    assert "git commit commit1, commit2" in page.text
+    assert re.search(r"numpy\s*2\.4\s*pandas\s*1, 2", page.text)
+
+
 def test_statements_and_cells_are_text_and_not_markup(page: Page):
     assert "<b>first</b> & others hold." in page.text
     assert page.all("b") == [] and "`" not in page.text

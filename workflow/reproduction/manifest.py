@@ -21,7 +21,7 @@ PACKAGES = ("gensim", "matplotlib", "mwparserfromhell", "numba", "numpy", "panda
 PACKAGES += ("scipy", "sentencepiece", "snakemake", "tokenizers", "torch", "transformers")
 # Parameters that say how a job runs or what is said of its results, not what they are.
 _NOT_SETTINGS = ("cache_dir", "calls", "caption", "captions", "code", "decisive", "free", "reads")
-_NOT_SETTINGS += ("results", "source", "text", "titles", "version")
+_NOT_SETTINGS += ("manifest", "results", "source", "text", "titles", "version")
 _DESCRIPTION = ".source.json"
 _OF_SOURCES = ("name", "title", "licence", "format", "origin")
 
@@ -63,6 +63,16 @@ def add_entry(manifest: Path, lock: Path, snakemake: Any) -> None:
 def read_manifest(manifest: Path) -> dict[str, Any]:
     """Return a manifest; an empty one if there is none."""
     return read_json(manifest) if manifest.is_file() else {"environments": {}, "jobs": {}}
+
+
+def what_made(manifest: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """Return what made a run, as its manifest says: commits, and the versions of each package."""
+    used = list(read_manifest(manifest)["environments"].values())
+    commits = dict.fromkeys(one["git_commit"] or "unknown (no git checkout)" for one in used)
+    packages: dict[str, list[str]] = {}
+    for name, version in dict.fromkeys(pair for one in used for pair in one["packages"].items()):
+        packages.setdefault(name, []).append(version)
+    return list(commits), packages
 
 
 def package_versions() -> dict[str, str]:

@@ -172,6 +172,7 @@ rule build_report:
         run={**report_run(run), "texts": texts(run)},
         titles=TITLES,
         captions=CAPTIONS,
+        manifest=result("manifest.json"),
     script:
         "../scripts/build_report.py"
 

@@ -21,5 +21,6 @@ with job(snakemake):
         corpora=dict(zip(params.corpora, inputs.corpora, strict=True)),
         paper=inputs.paper,
         template=inputs.template,
+        manifest=params.manifest,
         **{name: inputs.get(name, "") for name in ("claims_path", "findings")},
     )

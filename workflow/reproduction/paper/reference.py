@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.manifest import git_commit
+from reproduction.manifest import what_made
 from reproduction.paper.formats import listed, page_environment
 from reproduction.paper.frames import LARGEST_FRAMES, write_frames
 from reproduction.paper.inputs import read_paper_values
@@ -89,7 +89,7 @@ def build_reference(
             template,
             run=run,
             command=command,
-            commit=git_commit() or "unknown",
+            commits=what_made(manifest)[0],
             budget=budget_note(lm["pretrain"], lm["finetune"]) if run["models"] else "",
             texts=[{**text, **read_json(text["summary"])} for text in texts],
             sources=sources,

@@ -26,7 +26,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from reproduction.manifest import git_commit, package_versions
+from reproduction.manifest import what_made
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import (
     SIGNS,
@@ -64,6 +64,7 @@ def build_report(
     corpora: Mapping[str, Path | str],
     paper: Path | str,
     template: Path | str,
+    manifest: Path | str,
     claims_path: Path | str = "",
     findings: Path | str = "",
 ) -> None:
@@ -76,6 +77,7 @@ def build_report(
     forms beside them; titles, captions (reStructuredText): by target. vocabularies: language ->
     tokenizer -> its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
+    manifest: of the run; the page says by which commits and packages it was made.
     claims_path, findings: of a reproduction: `claims.parquet`, and `findings.md`, whose summary
     opens the page.
 
@@ -86,6 +88,7 @@ def build_report(
     content = {"tokenizers": run["labels"]}
     if claims_path:
         content = _of_paper(run, values, read_records(claims_path, paper), findings)
+    commits, packages = what_made(Path(manifest))
     environment = page_environment(template, _FILTERS)
     folder = Path(output).parent
     text = environment.get_template(Path(template).name).render(
@@ -112,8 +115,8 @@ def build_report(
         # Through JSON, because YAML can't write Snakemake's mappings.
         settings=yaml.safe_dump(json.loads(json.dumps(run["settings"])), allow_unicode=True),
         version=__version__,
-        commit=git_commit() or "unknown (no git checkout)",
-        packages=package_versions(),
+        commits=commits,
+        packages=packages,
         citation=values["paper"],
     )
     write_text(output, text)
