@@ -152,6 +152,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sagevocab",
         description="Train SaGe tokenizers on your own text, use them, and compare tokenizers.",
+        epilog=f"example: sagevocab train {_EXAMPLES['train']}",
     )
     parser.add_argument("--version", action="version", version=f"sagevocab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")

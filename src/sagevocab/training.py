@@ -184,7 +184,7 @@ def train(
             embeddings=built.embeddings if settings.sage.has_vectors else None,
             pipeline=start.pipeline,
             unknown=unknown_characters(corpus, start.pieces),
-            card=Card(language, name, "SaGe", _card_rows(place, preset, settings)),
+            card=Card(language, name, f"SaGe, preset {preset}", _card_rows(place, settings)),
             record=_record(settings, corpus, start),
             sources=sources,
         )
@@ -372,7 +372,7 @@ def _check_initial(initial: InitialVocabulary, settings: TrainSettings) -> None:
         )
 
 
-def _card_rows(place: str, preset: str, settings: TrainSettings) -> dict[str, Any]:
+def _card_rows(place: str, settings: TrainSettings) -> dict[str, Any]:
     """Return what a model card says of the training: all that is not as in the preset."""
     changed = [
         f"`{section}.{name}` {value}"
@@ -381,7 +381,6 @@ def _card_rows(place: str, preset: str, settings: TrainSettings) -> dict[str, An
     ]
     return {
         "Training corpus": place,
-        "Preset": f"`{preset}`",
         **({"Changed settings": ", ".join(changed)} if changed else {}),
         "Pruned from": f"`{Path(name_of(settings.initial)).name}`",
         "Seed": settings.sage.seed,

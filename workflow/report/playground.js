@@ -142,11 +142,11 @@
     const how = make("p", { className: "how" }, spec.how);
     if (first) {
       const changed = words.filter((word) => word.pieces.some((piece) => piece.changed)).length;
-      how.append(`; ${show(changed)} of ${show(words.length)} words unlike ${first.label}`);
+      how.append(`; words unlike ${first.label}: ${show(changed)} of ${show(words.length)}`);
     }
     const pieces = make("p", { className: "pieces", lang: language().key, dir: "auto", translate: false });
     pieces.append(...words.slice(0, DRAWN).map(wordElement));
-    if (words.length > DRAWN) pieces.append(`… and ${show(words.length - DRAWN)} more words`);
+    if (words.length > DRAWN) pieces.append(`… and ${show(words.length - DRAWN)} more`);
     const numbers = make("dl", { className: "numbers" }, ...numbersOf(words));
     const section = make("section", { className: "box" }, title, how, numbers, pieces);
     section.dataset.tokenizer = spec.key;
