@@ -192,11 +192,11 @@ def found() -> list[str]:
     seeds, counts = (pair(runs.loc[(PROGRAM, one), "mean"]) for one in ("its own seeds", "counts"))
     printed = VERSIONS[1]
     text = [
-        f"- **The authors' program mostly counts.** Vectors account for "
-        f"{lost(PROGRAM, ' without vectors')} of its choice (English and Turkish). Of what it prunes, "
-        f"another seed prunes {seeds}, a ratio of two counts {counts}.",
-        f"- **The printed algorithm uses vectors more**: {lost(printed, ' without vectors')}, of which "
-        f"contexts across words are {lost(printed, ', shuffled words')}.",
+        "- **The authors' program mostly counts.** Vectors account for "
+        f"{lost(PROGRAM, ' without vectors')} of its choice (English and Turkish). "
+        f"Of what it prunes, another seed prunes {seeds}, a ratio of two counts {counts}.",
+        f"- **The printed algorithm uses vectors more**: {lost(printed, ' without vectors')}, "
+        f"of which contexts across words are {lost(printed, ', shuffled words')}.",
     ]
     return [line for item in text for line in wrap(item, 118, subsequent_indent="  ")]
 
@@ -365,8 +365,8 @@ def _two_runs(runs: dict[str, Path]) -> list[str]:
 TABLES: dict[str, Callable[[], list[str]]] = {
     table.__name__: table
     for table in (
-        *(segmentations, presets, found, readme, shares, overlap_sizes, pieces, digits, causal, cut),
-        *(vectors, halves, trainers),
+        *(segmentations, presets, found, readme, shares, overlap_sizes, pieces, digits, causal),
+        *(cut, vectors, halves, trainers),
     )
 }
 

@@ -102,6 +102,8 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
     )
     assert str(trained) == "About 0.0 core hours, 576 GPU hours."
     assert seconds_of_jobs(run_of())["pretrain_model"] == 24 * 3600
+    small = {"gpus": 0, "causal": {"lines": 32_000}}  # two layers of 256 units: 8 minutes
+    assert 400 < seconds_of_jobs(run_of(lm=small))["train_causal"] < 500
 
 
 def test_downloads_are_what_the_catalogue_says_of_each_set_once() -> None:

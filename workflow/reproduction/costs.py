@@ -2,8 +2,8 @@
 
 Times are those of the reference run (two cores of a cloud machine), of one job on `LINES` lines;
 they grow with the lines of a text. GPU hours are the budget of the configuration, and for
-fine-tuning what an H200 needs (docs/models.md). Training on the CPU is left out: its time depends
-most on the size of the model.
+fine-tuning what an H200 needs (docs/models.md). Of what is trained on the CPU only causal models
+count; a BERT is left out.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ CAPPED_SECONDS = {
     "train_vectors": (350, 100_000),
     "probe_task": (60, 100_000),
 }
+# Rules that train a causal model, or evaluate cut ones for about as long.
+OF_CAUSAL_MODELS = ("train_causal", "train_whole_model", "cut_models")
+CAUSAL_SECONDS = 2.5e-9  # a line and a weight, of a core with bf16
 BLOCKS_SECONDS = 350  # of train_embeddings with `trainer: blocks`
 WHOLE_WIKIPEDIA = 2_900_000  # lines of a text that is taken whole, as Turkish
 PACKAGED = 5_000  # lines of a text that a package ships
@@ -108,6 +111,12 @@ def core_seconds(run: Run) -> dict[str, float]:
         seconds["train_embeddings"] = lines / LINES * BLOCKS_SECONDS
     for rule, (one, most) in CAPPED_SECONDS.items():
         seconds[rule] = min(lines / most, 1) * one
+    if not run.config.lm.gpus:
+        causal = run.config.lm.causal
+        weights = run.config.vocabulary.vocab_size * causal.hidden
+        weights += 12 * causal.layers * causal.hidden**2
+        one = CAUSAL_SECONDS * causal.lines * weights
+        seconds |= dict.fromkeys(OF_CAUSAL_MODELS, one)
     return {rule: START_SECONDS + one for rule, one in seconds.items()}
 
 
