@@ -38,8 +38,9 @@ LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 RAW_SOURCE = re.compile(r'src="(?!https?:)')
 NOTEBOOK_LINK = re.compile(r"\]\(([\w/]+)\.md")
 
-# Model cards and claims would stand before the pages in what a search finds.
+# Model cards, claims and tables of benchmarks would stand before the pages in what a search finds.
 NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
+TABLES = (ROOT / "results", ROOT / "docs/appendix/benchmarks")
 
 # The frame grows with the page in it, so that only one of them scrolls.
 PLAYGROUND = """\
@@ -73,7 +74,7 @@ def page_of_site(file: Path) -> str:
         return NOTEBOOK_LINK.sub(r"](../\1/", text)
     if file.stem != "README":
         text = RAW_SOURCE.sub('src="../', text)
-    return NOT_SEARCHED + text if file.is_relative_to(ROOT / "results") else text
+    return NOT_SEARCHED + text if any(map(file.is_relative_to, TABLES)) else text
 
 
 def api_page() -> str:

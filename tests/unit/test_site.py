@@ -40,3 +40,16 @@ def test_every_page_of_the_navigation_is_there(site: Path) -> None:
     assert [name for name in named if not (site / name).is_file()] == []
     documents = {str(path.relative_to(site)) for path in site.glob("docs/**/*.md")}
     assert {one for one in documents if "/benchmarks/" not in one} <= set(named)
+
+
+def test_a_search_finds_pages_and_not_the_tables_behind_them(site: Path) -> None:
+    pages = {
+        str(page.relative_to(site)): page.read_text(encoding="utf-8") for page in site.rglob("*.md")
+    }
+    left_out = {
+        name
+        for name, text in pages.items()
+        if text.startswith("---\nsearch: {exclude: true}\n---\n")
+    }
+    tables = {name for name in pages if name.startswith(("results/", "docs/appendix/benchmarks/"))}
+    assert left_out == tables and "docs/appendix/benchmarks/word2vec.md" in left_out
