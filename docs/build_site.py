@@ -4,7 +4,7 @@
 
 The folder has the layout of the repository, so that links between pages, figures and source files
 lead where they do in the repository. `API.md` is made of the names that `import sagevocab` gives,
-`playground.html` of the reference results' tokenizers.
+and the report of the reference results is built.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from contextlib import chdir
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import yaml
-
 import sagevocab
-from reproduction.config import load_run
+from reproduction.artefacts.registry import artefacts_of, places
 from reproduction.paper.control_pieces import kept_by, read_orders
-from reproduction.paper.report import build_playground
+from reproduction.paper.report import build_report
+from reproduction.reference_runs import REFERENCE, reference_run
+from reproduction.run_report import report_run, texts
 from sagevocab.huggingface.load import convert
 from sagevocab.pieces import write_pieces
 
 ROOT = Path(__file__).parents[1]
-REFERENCE = ROOT / "config/reference.yaml"
 PAGES = ("*.md", "docs/**/*.md", "results/README.md", "results/reference/**/*.md")
 NOTEBOOK = ROOT / "docs/first_steps.ipynb"
 STYLE = ROOT / "docs/site.css"
-TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
-PRUNINGS = ROOT / "results/reference/controls/16000"
+INTRINSIC = REFERENCE / "intrinsic"
+PRUNINGS = REFERENCE / "controls/16000"
 COUNTS = "counts"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 
@@ -42,19 +42,22 @@ NOTEBOOK_LINK = re.compile(r"\]\(([\w/]+)\.md")
 NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
 TABLES = (ROOT / "results", ROOT / "docs/appendix/benchmarks")
 
+# A link of the report to a page, which has a folder of its own.
+MARKDOWN_LINK = re.compile(r'href="([\w/]+)\.md"')
+REPORT = "results/reference/intrinsic/report.html"
 # The frame grows with the page in it, so that only one of them scrolls.
-PLAYGROUND = """\
+REPORT_PAGE = f"""\
 ---
 hide: [toc]
 ---
-# Playground
+# Report and playground
 
-The tokenizers of the [reference results](results/reference/intrinsic/README.md) on any text, as
-`AutoTokenizer` segments it. [The playground on a page of its own](playground.html).
+What `make demo` and every run end with, here of the reference results. [On a page of its
+own](results/reference/intrinsic/report.html).
 
-<iframe src="../playground.html" title="Playground" style="width: 100%; height: 60rem; border: 0"
+<iframe src="../{REPORT}" title="Report" style="width: 100%; height: 60rem; border: 0"
   onload="new ResizeObserver(() => this.style.height =
-    `${this.contentDocument.documentElement.scrollHeight + 16}px`
+    `${{this.contentDocument.documentElement.scrollHeight + 16}}px`
   ).observe(this.contentDocument.body)"></iframe>
 """
 
@@ -93,40 +96,54 @@ def counts_tokenizer(folder: Path, language: str) -> Path:
     return folder / COUNTS / "tokenizer.json"
 
 
-def playground(page: Path, folder: Path) -> None:
-    """Write the page that segments text with the reference results' tokenizers, and by counts.
+def report(folder: Path) -> str:
+    """Return the report of the reference results, as a run writes its own.
 
-    folder: for tokenizers that the results do not have.
+    folder: empty; the results are copied there, for links that hold in any place.
     """
-    settings = yaml.safe_load(REFERENCE.read_text(encoding="utf-8"))["tokenizer_settings"]
-    config = load_run({"tokenizer_settings": settings}).config
-    languages = [lang for lang in config.languages if (TOKENIZERS / lang).is_dir()]
+    shutil.copytree(INTRINSIC, folder, dirs_exist_ok=True)
+    with chdir(folder):
+        run = reference_run("intrinsic")
+        about = {**report_run(run), "texts": texts(run)}
     tokenizers = {
         lang: {
-            name: TOKENIZERS / lang / name / "tokenizer.json"
-            for name in config.tokenizers
-            if (TOKENIZERS / lang / name).is_dir()
+            name: folder / "tokenizers" / lang / name / "tokenizer.json"
+            for name in run.tokenizers
+            if (folder / "tokenizers" / lang / name).is_dir()
         }
-        for lang in languages
+        | {COUNTS: counts_tokenizer(folder / lang, lang)}
+        for lang in run.languages
     }
-    for lang in languages:
-        tokenizers[lang][COUNTS] = counts_tokenizer(folder / lang, lang)
-    build_playground(
-        page,
-        tokenizers,
-        title="Playground",
-        languages={lang: config.language_settings[lang].name for lang in languages},
-        labels={name: stanza.label or name for name, stanza in config.tokenizer_settings.items()},
+    artefacts = {
+        one.name: one
+        for one in artefacts_of(run)
+        if all((folder / place).is_file() for place in places(one.name).values())
+    }
+    build_report(
+        folder / "report.html",
+        title="Reference results",
+        run={**about, "compared": [*run.compared, COUNTS]},
+        figures={name: folder / places(name)["png"] for name in artefacts if "figure" in name},
+        tables={name: folder / places(name)["md"] for name in artefacts if "table" in name},
+        titles={name: one.title_in(run) for name, one in artefacts.items()},
+        captions={name: one.caption for name, one in artefacts.items()},
+        vocabularies=tokenizers,
+        corpora={},
         paper=ROOT / "workflow/resources/paper_values.yaml",
-        template=ROOT / "workflow/report/play.html.jinja",
+        template=ROOT / "workflow/report/report.html.jinja",
+        manifest=folder / "manifest.json",
+        claims_path=folder / "frames/claims.parquet",
+        findings=folder / "findings.md",
     )
+    return MARKDOWN_LINK.sub(r'href="\1/"', (folder / "report.html").read_text(encoding="utf-8"))
 
 
 def main(folder: Path) -> None:
-    """Write the pages, what they link to, API and playground into a folder, which is emptied."""
+    """Write the pages, what they link to, API and report into a folder, which is emptied."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
-    files = pages.union([NOTEBOOK, STYLE], *(linked(page) for page in pages))
+    shown = [path for kind in ("figures", "tables") for path in (INTRINSIC / kind).iterdir()]
+    files = pages.union([NOTEBOOK, STYLE], shown, *(linked(page) for page in pages))
     for file in sorted(files):
         copy = folder / file.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -136,8 +153,9 @@ def main(folder: Path) -> None:
             shutil.copyfile(file, copy)
     (folder / "API.md").write_text(api_page(), encoding="utf-8")
     with TemporaryDirectory() as temporary:
-        playground(folder / "playground.html", Path(temporary))
-    (folder / "playground.md").write_text(PLAYGROUND, encoding="utf-8")
+        page = report(Path(temporary))
+    (folder / REPORT).write_text(page, encoding="utf-8")
+    (folder / "report.md").write_text(REPORT_PAGE, encoding="utf-8")
 
 
 if __name__ == "__main__":

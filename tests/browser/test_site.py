@@ -21,6 +21,7 @@ PAGES = sorted(
     for page in SITE.rglob("index.html")
     if page.relative_to(SITE).parts[0] != "results"
 )
+REPORT = "results/reference/intrinsic/report.html"
 LOCAL = re.compile(r'(?:href|src)="(?!https?:|data:|mailto:|javascript:)([^"#?]+)')
 PHONE = 390  # pixels
 
@@ -43,7 +44,7 @@ def address() -> Iterator[str]:
 def test_every_link_leads_to_a_file() -> None:
     missing = {
         f"{page.relative_to(SITE)}: {link}"
-        for page in SITE.rglob("index.html")
+        for page in (*SITE.rglob("index.html"), SITE / REPORT)
         for link in LOCAL.findall(page.read_text(encoding="utf-8"))
         if not any((page.parent / unquote(link) / end).is_file() for end in ("", "index.html"))
     }
@@ -101,10 +102,15 @@ def test_paper_shows_the_page_alone_and_keeps_headings_with_what_follows(
 
 
 @pytest.mark.skipif(not PAGES, reason="no site; run make site")
-def test_the_playground_segments_with_bpe_both_versions_and_counts(
+def test_the_report_opens_with_the_finding_and_segments_with_what_it_is_about(
     browser: Chrome, address: str
 ) -> None:
-    browser.get(f"{address}/playground.html")
+    browser.get(f"{address}/{REPORT}")
+    text, figure = "#found li", "#found figure"
+    top = "return [...arguments].map((each) => document.querySelector(each).getBoundingClientRect().top)"
+    sentence, picture = browser.execute_script(top, text, figure)
+    height = browser.execute_script("return innerHeight")
+    assert sentence < height and picture < 2 * height
     shown = "return [...document.querySelectorAll('.box')].map((box) => box.dataset.tokenizer)"
     WebDriverWait(browser, 20).until(lambda each: each.execute_script(shown))
     assert browser.execute_script(shown) == ["bpe", "sage", "sage_released", "counts"]

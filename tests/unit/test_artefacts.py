@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reference_runs import CONFIGURATIONS, REFERENCE, reference_run
 from reproduction.artefacts.registry import (
     FORMATS,
     Artefact,
@@ -21,6 +20,7 @@ from reproduction.artefacts.registry import (
     registered,
 )
 from reproduction.config import load_run
+from reproduction.reference_runs import CONFIGURATIONS, REFERENCE, reference_run
 from reproduction.run import Run
 from sagevocab.errors import UserError
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from claim_samples import PAPER, TEMPLATE, VALUES
-from reference_runs import REFERENCE, reference_run
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.findings import (
     SUMMARY,
@@ -21,6 +20,7 @@ from reproduction.paper.findings import (
     without_gaps,
 )
 from reproduction.paper.table import read_csv
+from reproduction.reference_runs import REFERENCE, reference_run
 from reproduction.run_report import report_run
 
 TEMPLATE = TEMPLATE.with_name("findings.md.jinja")

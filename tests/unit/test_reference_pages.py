@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from claim_samples import TEMPLATE, VALUES
-from reference_runs import REFERENCE, reference_run
 from reproduction.paper.claims_frame import read_records
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import build_findings
+from reproduction.reference_runs import REFERENCE, reference_run
 from reproduction.run_report import report_run, texts
 
 FOLDER = REFERENCE / "intrinsic"

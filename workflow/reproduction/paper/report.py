@@ -123,38 +123,6 @@ def build_report(
     log.info("%s: %.1f MB", output, len(text.encode()) / 1e6)
 
 
-def build_playground(
-    output: Path | str,
-    vocabularies: Mapping[str, Mapping[str, Path | str]],
-    *,
-    title: str,
-    languages: Mapping[str, str],
-    labels: Mapping[str, str],
-    paper: Path | str,
-    template: Path | str,
-) -> None:
-    """Write the playground alone, as a page.
-
-    The arguments are those of `build_report` and of `playground_data`. Every language needs example
-    sentences: the paper's, or those of `playground.SENTENCES`.
-
-    Raises:
-        UserError: a folder is missing or damaged.
-    """
-    environment = page_environment(template, _FILTERS)
-    data = playground_data(
-        vocabularies,
-        languages=languages,
-        labels=labels,
-        examples=read_paper_values(paper)["examples"],
-        corpora={},
-    )
-    text = environment.get_template(Path(template).name).render(
-        title=title, playground=data, scripts={"playground": _scripts(environment)["playground"]}
-    )
-    write_text(output, text)
-
-
 def _of_paper(
     run: Mapping[str, Any],
     values: Mapping[str, Any],

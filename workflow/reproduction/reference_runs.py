@@ -12,7 +12,7 @@ from snakemake.utils import update_config
 from reproduction.config import load_run
 from reproduction.run import Run
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "results/reference"
 # Each file is laid over those before it.
 CONFIGURATIONS = {
