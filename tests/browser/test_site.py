@@ -105,12 +105,12 @@ def test_paper_shows_the_page_alone_and_keeps_headings_with_what_follows(
 def test_the_report_opens_with_the_finding_and_segments_with_what_it_is_about(
     browser: Chrome, address: str
 ) -> None:
+    screen = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     browser.get(f"{address}/{REPORT}")
-    text, figure = "#found li", "#found figure"
-    top = "return [...arguments].map((each) => document.querySelector(each).getBoundingClientRect().top)"
-    sentence, picture = browser.execute_script(top, text, figure)
-    height = browser.execute_script("return innerHeight")
-    assert sentence < height and picture < 2 * height
+    tops = """return ["#found p", "#found figure"]
+        .map((each) => document.querySelector(each).getBoundingClientRect().top)"""
+    assert max(browser.execute_script(tops)) < screen["height"]
     shown = "return [...document.querySelectorAll('.box')].map((box) => box.dataset.tokenizer)"
     WebDriverWait(browser, 20).until(lambda each: each.execute_script(shown))
     assert browser.execute_script(shown) == ["bpe", "sage", "sage_released", "counts"]
