@@ -15,6 +15,8 @@ from report_samples import run, write_inputs
 from reproduction.paper.report import build_report
 from vocabulary_samples import english, make_folders
 
+SITE = Path(__file__).parents[2] / "build/site"
+REFERENCE = "results/reference/intrinsic/report.html"
 # Named, so that selenium looks for no driver and downloads none.
 DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
 LABELS = {
@@ -49,12 +51,12 @@ def sample_page(folders, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def given_page() -> Path:
-    """The page that `make test-report REPORT=...` names."""
-    path = os.environ.get("REPORT")
-    if not path:
-        pytest.skip("no page named; run make test-report REPORT=results/RUN/report.html")
-    assert Path(path).is_file(), f"REPORT={path} is no file"
-    return Path(path)
+    """The page that `make test-report REPORT=...` names, or the reference results' if it is built."""
+    path = Path(os.environ.get("REPORT") or SITE / REFERENCE)
+    if not os.environ.get("REPORT") and not path.is_file():
+        pytest.skip("no page; run make site, or make test-report REPORT=results/RUN/report.html")
+    assert path.is_file(), f"REPORT={path} is no file"
+    return path
 
 
 @pytest.fixture(scope="session")

@@ -14,14 +14,14 @@ import pytest
 from selenium.webdriver import Chrome
 from selenium.webdriver.support.ui import WebDriverWait
 
-SITE = Path(__file__).parents[2] / "build/site"
+from .conftest import REFERENCE, SITE
+
 CONTRAST = Path(__file__).with_name("contrast.js").read_text(encoding="utf-8")
 PAGES = sorted(
     str(page.relative_to(SITE).parent)
     for page in SITE.rglob("index.html")
     if page.relative_to(SITE).parts[0] != "results"
 )
-REPORT = "results/reference/intrinsic/report.html"
 LOCAL = re.compile(r'(?:href|src)="(?!https?:|data:|mailto:|javascript:)([^"#?]+)')
 PHONE = 390  # pixels
 
@@ -44,7 +44,7 @@ def address() -> Iterator[str]:
 def test_every_link_leads_to_a_file() -> None:
     missing = {
         f"{page.relative_to(SITE)}: {link}"
-        for page in (*SITE.rglob("index.html"), SITE / REPORT)
+        for page in (*SITE.rglob("index.html"), SITE / REFERENCE)
         for link in LOCAL.findall(page.read_text(encoding="utf-8"))
         if not any((page.parent / unquote(link) / end).is_file() for end in ("", "index.html"))
     }
@@ -107,7 +107,7 @@ def test_the_report_opens_with_the_finding_and_segments_with_what_it_is_about(
 ) -> None:
     screen = {"width": 1280, "height": 900, "deviceScaleFactor": 1, "mobile": False}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    browser.get(f"{address}/{REPORT}")
+    browser.get(f"{address}/{REFERENCE}")
     tops = """return ["#found p", "#found figure"]
         .map((each) => document.querySelector(each).getBoundingClientRect().top)"""
     assert max(browser.execute_script(tops)) < screen["height"]
