@@ -51,7 +51,7 @@ def sample_page(folders, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def given_page() -> Path:
-    """The page that `make test-report REPORT=...` names, or the reference results' if it is built."""
+    """The page that `make test-report REPORT=...` names, or that of the reference results."""
     path = Path(os.environ.get("REPORT") or SITE / REFERENCE)
     if not os.environ.get("REPORT") and not path.is_file():
         pytest.skip("no page; run make site, or make test-report REPORT=results/RUN/report.html")
