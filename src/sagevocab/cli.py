@@ -419,6 +419,13 @@ def run_prune(arguments: argparse.Namespace) -> None:
         f"pruned; the text has {now:,} tokens, {before:,} before",
         file=sys.stderr,
     )
+    if any(Path(arguments.tokenizer).glob("*.safetensors")):
+        print(
+            f"sagevocab: the model in {arguments.tokenizer} has the old ids; make it fit with "
+            f"sagevocab.prune_model({str(arguments.tokenizer)!r}, {str(arguments.output)!r}, "
+            "output) in Python",
+            file=sys.stderr,
+        )
 
 
 def run_encode(arguments: argparse.Namespace) -> None:

@@ -423,7 +423,8 @@ def _warn_of_little_text(place: str, corpus: WordCorpus, vocab_size: int) -> Non
         return
     log.warning(
         "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
-        "pieces or more would differ with more text; give more text or a smaller vocab_size",
+        "pieces or more would differ with more text, and BPE may need fewer tokens; give more text "
+        "or a smaller vocab_size",
         *(place, f"{words:,}", f"{vocab_size:,}", words // vocab_size, _WORDS_A_PIECE),
     )
 

@@ -15,6 +15,7 @@ import transformers  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
 
 from hub_kinds import KINDS, LINES  # noqa: E402
+from sagevocab.cli import main  # noqa: E402
 from sagevocab.errors import UserError  # noqa: E402
 from sagevocab.trimming.prune import prune  # noqa: E402
 from sagevocab.trimming.weights import prune_model  # noqa: E402
@@ -121,6 +122,19 @@ def test_every_tensor_is_the_old_one_or_its_rows(tmp_path: Path) -> None:
     index = json.loads((folders[1] / "model.safetensors.index.json").read_text())
     assert index["metadata"]["total_size"] == sum(value.nbytes for value in after.values())
     assert len(list(folders[1].glob("*.safetensors"))) > 1
+
+
+def test_the_command_says_that_a_model_beside_the_tokenizer_has_the_old_ids(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved(tmp_path / "model", "bert")
+    tokenizer = KINDS["wordpiece"]()
+    tokenizer.save(str(tmp_path / "model/tokenizer.json"))
+    (tmp_path / "text.txt").write_text("\n".join(LINES[:50]), encoding="utf-8")
+    size = str(tokenizer.get_vocab_size() - 10)
+    given = [str(tmp_path / name) for name in ("model", "text.txt", "small")]
+    assert main(["prune", *given[:2], "-o", given[2], "--vocab-size", size]) == 0
+    assert f"prune_model('{given[0]}', '{given[2]}'" in capsys.readouterr().err
 
 
 PEAK = """

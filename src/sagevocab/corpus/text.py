@@ -200,8 +200,8 @@ def _check_file(file: str) -> None:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(
-            f"{shown}: cannot be read ({reason}); check the path; lines of text are given as a "
-            "list, and a data set of the hub is loaded first"
+            f"{shown}: cannot be read ({reason}); check the path; text itself is given as a "
+            "list or on standard input, and a data set of the hub is loaded first"
         ) from error
     if is_folder:
         raise UserError(f"{shown}: is a folder; give the files in it, as {shown}/*.txt")
