@@ -38,9 +38,11 @@ LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
 RAW_SOURCE = re.compile(r'src="(?!https?:)')
 NOTEBOOK_LINK = re.compile(r"\]\(([\w/]+)\.md")
 
-# Model cards, claims and tables of benchmarks would stand before the pages in what a search finds.
+# Model cards, claims, tables and rules would stand before the pages in what a search finds.
 NOT_SEARCHED = "---\nsearch: {exclude: true}\n---\n"
 TABLES = (ROOT / "results", ROOT / "docs/appendix/benchmarks")
+RULES = ROOT / "docs/appendix/preregistrations"
+SEARCHED_LAST = "---\nsearch: {boost: 0.2}\n---\n"
 
 # A link of the report to a page, which has a folder of its own.
 MARKDOWN_LINK = re.compile(r'href="([\w/]+)\.md"')
@@ -53,7 +55,8 @@ hide: [toc]
 # Report and playground
 
 What `make demo` and every run end with, here of the reference results. [On a page of its
-own](results/reference/intrinsic/report.html).
+own](results/reference/intrinsic/report.html). For a language model take BPE; `counts` prunes nearly
+what SaGe (released loss) prunes.
 
 <iframe src="../{REPORT}" title="Report" style="width: 100%; height: 60rem; border: 0"
   onload="new ResizeObserver(() => this.style.height =
@@ -77,6 +80,8 @@ def page_of_site(file: Path) -> str:
         return NOTEBOOK_LINK.sub(r"](../\1/", text)
     if file.stem != "README":
         text = RAW_SOURCE.sub('src="../', text)
+    if file.is_relative_to(RULES):
+        return SEARCHED_LAST + text
     return NOT_SEARCHED + text if any(map(file.is_relative_to, TABLES)) else text
 
 
@@ -142,7 +147,7 @@ def main(folder: Path) -> None:
     """Write the pages, what they link to, API and report into a folder, which is emptied."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
-    shown = [path for kind in ("figures", "tables") for path in (INTRINSIC / kind).iterdir()]
+    shown = [INTRINSIC / "manifest.json", *INTRINSIC.glob("figures/*"), *INTRINSIC.glob("tables/*")]
     files = pages.union([NOTEBOOK, STYLE], shown, *(linked(page) for page in pages))
     for file in sorted(files):
         copy = folder / file.relative_to(ROOT)

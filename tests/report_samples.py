@@ -102,7 +102,9 @@ def run(**changes) -> dict:
         "constructed": ["mrpc"],
         "models": False,
         "settings": settings(),
-        "texts": [{"name": "English", "title": "a dump", "in_paper": True}],
+        "texts": [
+            {"name": "English", "corpus": "train", "title": "a dump (of 2015)", "in_paper": True}
+        ],
     }
     return {**values, **changes}
 

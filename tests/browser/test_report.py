@@ -202,11 +202,13 @@ def test_paper_shows_what_is_folded(opened):
 
 @both_pages
 def test_nothing_is_wider_than_paper(page, shown):
-    """Otherwise the browser shrinks the text of all pages."""
+    """Otherwise the browser shrinks the text of all pages. Forms do not print."""
     browser = shown(page, width=PAPER)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     browser.execute_script("dispatchEvent(new Event('beforeprint'))")
     assert js(browser, "document.documentElement.scrollWidth") <= PAPER
+    printed = "[...document.forms].filter((form) => getComputedStyle(form).display !== 'none')"
+    assert js(browser, f"{printed}.length") == 0
 
 
 def test_a_long_text_is_cut_short_with_a_word(opened):

@@ -193,7 +193,9 @@
     const radio = [...form.elements].find(({ name, value }) =>
       name === "language" && value === given.get("language"));
     if (radio) radio.checked = true;
-    text.value = given.get("text") || text.value;
+    if (!given.get("text")) return;
+    text.value = given.get("text");
+    form.scrollIntoView();
   }
 
   function segmentSoon() {
@@ -224,9 +226,14 @@
     segment();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("hashchange", () => {
+    takeLink();
+    changeLanguage();
+    segmentSoon();
+  });
+  form.hidden = false;
   showLanguages();
   takeLink();
   changeLanguage();
-  form.hidden = false;
   setTimeout(segment, 0);
 })();

@@ -39,7 +39,11 @@ def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
 
 def main() -> None:
     """Read the command line, draw, say where."""
-    parser = argparse.ArgumentParser(prog="reproduction.redraw", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="reproduction.redraw",
+        description=__doc__.split("\n")[0],
+        epilog="example: python -m reproduction.redraw results/reference/intrinsic out",
+    )
     parser.add_argument("folder", type=Path, help="reference results")
     parser.add_argument("output", type=Path, help="a folder for figures and tables")
     parser.add_argument("names", nargs="*", metavar="NAME", help="of figures and tables; else all")

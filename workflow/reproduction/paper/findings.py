@@ -183,7 +183,7 @@ class Evidence:
         labels = self.run["labels"]
         return statements, {_plain(labels.get(name, name)): of for name, of in met.items()}
 
-    def shares(self, name: str, language: str) -> dict[str, str]:
+    def shares(self, name: str, language: str) -> dict[str, float]:
         """Return what vectors and contexts across words account for in what a reading prunes.
 
         It is `overlap.TAKEN_AWAY` -> the share; none where the run lacks the control.
@@ -192,8 +192,12 @@ class Evidence:
         rows = self.rows("table_overlap", reading=labels[name], language=language)
         places = {row["control"]: row["place"] for row in rows}
         found = {kind: places.get(labels.get(f"{name}_{kind}")) for kind in TAKEN_AWAY}
-        shares = {TAKEN_AWAY[kind]: 1 - p for kind, p in found.items() if p is not None}
-        return {title: f"{share:.0%}".replace("%", " %") for title, share in shares.items()}
+        return {TAKEN_AWAY[kind]: 1 - place for kind, place in found.items() if place is not None}
+
+    def is_minor(self, kind: str) -> bool:
+        """Return whether what `shares` names accounts for less than half of every choice."""
+        shares = (self.shares(name, lang) for name in self.sage for lang in self.languages.values())
+        return all(share.get(kind, 0) < 1 / 2 for share in shares)
 
 
 def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
@@ -213,7 +217,8 @@ def render(
 ) -> str:
     """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
     environment = findings_environment(template)
-    lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied", "shares")
+    lookups = ("claim", "statement", "claims", "cell", "setting", "stated", "tallied")
+    lookups += ("shares", "is_minor")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
     text = environment.get_template(Path(template).name).render(
         run=evidence.run,
@@ -257,6 +262,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "value": show_value,
     "control": show_control,
     "fixed": number,
+    "share": lambda share: f"{100 * share:.0f} %",
     "outcome": itemgetter("verdict"),
     "sign": lambda record: SIGNS[record["verdict"]],
     "plain": _plain,

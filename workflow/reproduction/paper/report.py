@@ -165,7 +165,13 @@ def _script_json(value: Any) -> Markup:
     return Markup(text.replace("<", "\\u003c"))
 
 
+def _brief(title: str) -> str:
+    """Return the title of a text without what stands in brackets."""
+    return re.sub(r"\s*\([^)]*\)", "", title)
+
+
 _FILTERS = {
+    "brief": _brief,
     "show_value": show_value,
     "show_measured": show_measured,
     "show_p_value": show_p_value,
