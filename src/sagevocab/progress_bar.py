@@ -58,7 +58,7 @@ class _Compiling(event.Listener):
     def on_start(self, event: event.Event) -> None:
         if not self._is_written:
             self._is_written = True
-            message = "sagevocab: compiling (some 20 seconds, only the first time)"
+            message = "sagevocab: compiling (some 20 seconds, once for each preset)"
             tqdm.write(message, file=sys.stderr)
 
     def on_end(self, event: event.Event) -> None:
