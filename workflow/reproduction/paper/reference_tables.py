@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from reproduction.paper.code_models import table_models
 from reproduction.paper.code_samples import NAMES, table_samples
 from reproduction.paper.control_causal import FAMILIES, read_models, table_causal
 from reproduction.paper.control_pieces import LANGUAGES, table_overlap_sizes, table_pieces_differ
@@ -70,6 +71,7 @@ def control_tables(controls: Path) -> Iterator[tuple[str, Table]]:
     codes = controls / "codes"
     yield "codes/table_samples", table_samples(read_parquet(codes / "samples.parquet"))
     yield "codes/table_cut", table_cut(read_parquet(codes / "cut.parquet"), NAMES)
+    yield "codes/table_models", table_models(read_parquet(codes / "models.parquet"))
     answers = [controls / f"vectors/{task}.parquet" for task in ("ner_tr", "stsb")]
     yield "vectors/table_vectors", table_vectors(answers)
     pruned = {
