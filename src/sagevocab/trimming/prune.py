@@ -139,7 +139,8 @@ def prune(
     _require_enough(len(lengths), wanted, vocab_size, name)  # before the text is read
     chunks = Chunks(whole, spec, lines_of(texts, column, bad_text))
     if not (before := chunks.total):
-        raise UserError(f"{describe_texts(texts)}: holds no text; give text that the tokenizer should fit")
+        place = describe_texts(texts)
+        raise UserError(f"{place}: holds no text; give text that the tokenizer should fit")
     pruned = list(islice(order_of_pruning(model, chunks, by, lengths, scores), wanted))
     _require_enough(len(pruned), wanted, vocab_size, name)
     reduced, old_ids = _without(whole, spec, model)
