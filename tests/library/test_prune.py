@@ -130,23 +130,24 @@ def write_json(path: Path, value: object) -> None:
 
 
 def bert_folder(folder: Path) -> Path:
-    """A folder as BERT's: with vocab.txt, and numbers of added tokens in its configuration."""
+    """A folder as BERT's: with vocab.txt."""
     tokenizer = Tokenizer.from_str(whole("wordpiece").to_str())
     folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
     entries = tokenizer.get_vocab()
     (folder / "vocab.txt").write_text("\n".join(sorted(entries, key=entries.get)) + "\n")
     roles = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    added = {str(entries[token]): {"content": token, "special": True} for token in roles.values()}
-    config = {"tokenizer_class": "BertTokenizer", "added_tokens_decoder": added, **roles}
-    write_json(folder / "tokenizer_config.json", {**config, "model_max_length": 77})
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", **roles})
     (folder / "chat_template.jinja").write_text("{{ messages }}")
     (folder / "model.safetensors").write_bytes(b"weights")
     return folder
 
 
 def gpt_folder(folder: Path) -> Path:
-    """A folder as GPT-2's: vocab.json, merges.txt and added_tokens.json."""
+    """A folder as GPT-2's: vocab.json, merges.txt and added_tokens.json.
+
+    The numbers of its added tokens, which its configuration has, too, are the last.
+    """
     tokenizer = whole("byte-level")
     folder.mkdir()
     tokenizer.save(str(folder / "tokenizer.json"))
@@ -156,8 +157,12 @@ def gpt_folder(folder: Path) -> Path:
         "tokenizer_class": "GPT2Tokenizer",
         "eos_token": "<|endoftext|>",
         "pad_token": "<|pad|>",
+        "unk_token": "<|endoftext|>",
+        "model_max_length": 77,
     }
-    write_json(folder / "tokenizer_config.json", config | {"unk_token": "<|endoftext|>"})
+    roles = ("<|endoftext|>", "<|pad|>")
+    added = {str(tokenizer.token_to_id(role)): {"content": role, "special": True} for role in roles}
+    write_json(folder / "tokenizer_config.json", {**config, "added_tokens_decoder": added})
     return folder
 
 
@@ -194,11 +199,11 @@ def test_a_file_beside_its_configuration_is_its_folder(tmp_path: Path) -> None:
 
 
 def test_numbers_of_added_tokens_are_those_of_the_pruned_tokenizer(tmp_path: Path) -> None:
-    prune(bert_folder(tmp_path / "bert"), TEXT, 700, output=tmp_path / "after")
-    bert = Tokenizer.from_file(str(tmp_path / "after/tokenizer.json"))
+    prune(gpt_folder(tmp_path / "gpt"), TEXT, 700, output=tmp_path / "after")
+    gpt = Tokenizer.from_file(str(tmp_path / "after/tokenizer.json"))
     config = json.loads((tmp_path / "after/tokenizer_config.json").read_text("utf-8"))
     for number, token in config["added_tokens_decoder"].items():
-        assert bert.id_to_token(int(number)) == token["content"]
+        assert gpt.id_to_token(int(number)) == token["content"]
     assert config["model_max_length"] == 77
 
 
