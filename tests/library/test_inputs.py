@@ -165,11 +165,6 @@ def test_nothing_is_read_before_it_is_needed() -> None:
     assert len(taken) < 3
 
 
-def test_a_data_set_of_splits_is_refused() -> None:
-    splits = datasets.DatasetDict(test=DATA, train=DATA)
-    assert "one data set" in refusal(splits)
-
-
 # --- files
 
 
