@@ -152,19 +152,6 @@ def test_a_column_alone(texts: Any, caplog) -> None:
     assert "texts, items: 1 of 4 hold no text, left out" in caplog.text
 
 
-def test_nothing_is_read_before_it_is_needed() -> None:
-    taken: list[int] = []
-
-    def rows() -> Iterator[str]:
-        for number in range(1000):
-            taken.append(number)
-            yield f"line {number}"
-
-    lines = lines_of(rows())
-    assert next(lines) == "line 0"
-    assert len(taken) < 3
-
-
 # --- files
 
 
