@@ -14,7 +14,7 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.huggingface.pipelines import BytePipeline
-from sagevocab.huggingface.special_tokens import BERT, special_tokens_of
+from sagevocab.huggingface.special_tokens import BERT
 from sagevocab.pieces import SPECIAL_TOKENS
 from sagevocab.training import SageVocabulary
 from scripts_text import SENTENCES, lines_in
@@ -92,11 +92,6 @@ def test_a_vocabulary_without_special_tokens(tmp_path: Path) -> None:
 def test_a_size_that_the_text_does_not_yield() -> None:
     with pytest.raises(UserError, match="^initial_size: .* 100000 pieces"):
         trained(initial_size=100_000)
-
-
-def test_special_tokens_are_optional() -> None:
-    assert special_tokens_of(["<s>"], lossless=True).tokens == ("<s>",)
-    assert special_tokens_of(["<s>"]).tokens == ("<s>", "[UNK]")
 
 
 def test_letters_of_bytes_count_as_text_in_any_folder(built, folder: Path, tmp_path: Path) -> None:
