@@ -15,7 +15,6 @@ from sagevocab.errors import UserError
 from sagevocab.huggingface.sentencepiece import (
     merges_of_model,
     pieces_of_model,
-    scores_of_model,
 )
 from sagevocab.initial.sentencepiece_models import (
     RESERVED_CHARACTER,
@@ -48,15 +47,6 @@ def train(tmp_path):
 
 def words_of(lines: list[str], rule: str = "nmt_nfkc") -> WordCorpus:
     return WordCorpus.from_lines(lines, Normalizer(rule))
-
-
-@pytest.mark.parametrize("trainer", TRAINERS)
-@pytest.mark.parametrize("size", [200, 301])
-def test_size_counts_pieces_without_special_tokens(train, trainer, size):
-    model = train(trainer, real_lines(), size)
-    pieces = pieces_of_model(model)
-    assert len(pieces) == len(set(pieces)) == len(scores_of_model(model)) == size
-    assert not {"<unk>", "<s>", "</s>"} & set(pieces)
 
 
 def test_first_merge_by_hand(train):
