@@ -104,13 +104,6 @@ def test_the_record_has_a_row_per_pruned_piece():
         assert row["occurrences"] == tokens.count(row["piece"])
 
 
-def test_the_last_batch_is_cut_to_the_final_size():
-    ours = build(settings_from("printed", **{**SMALL, "vocab_size": SINGLES + 1}))
-    assert len(ours.pieces) == SINGLES + 1
-    sizes = list(Counter(ours.ablations["iteration"].tolist()).values())
-    assert (set(sizes[:-1]), sizes[-1]) == ({2}, (len(PIECES) - SINGLES - 1) % 2 or 2)
-
-
 def test_nothing_to_prune_is_an_empty_record():
     ours = build(settings_from("printed", **{**SMALL, "vocab_size": len(PIECES)}))
     assert ours.pieces == PIECES
