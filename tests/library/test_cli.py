@@ -199,18 +199,6 @@ def test_every_setting_has_an_option_that_reaches_it(
     assert "`sage.window` 2" in (out / "README.md").read_text(encoding="utf-8")
 
 
-def test_the_advice_on_a_size_that_is_too_large_works(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    text = tmp_path / "text"
-    text.write_text("".join(f"{line}\n" for line in lines_in("czech", 8)), encoding="utf-8")
-    train = ["train", text, "-o", tmp_path / "out", *EVERY, *QUICK]
-    reply = refused(capsys, *train, "--vocab-size", 5000)
-    largest = int(re.search(r"--initial-size: .* (\d+) at most", reply)[1])
-    sizes = ["--initial-size", largest, "--vocab-size", largest - 9, "--quiet"]
-    assert main([*map(str, [*train, *sizes])]) == 0
-
-
 @pytest.mark.parametrize("initial", [[], ["--initial-size", 130]])
 def test_the_advice_on_a_size_that_is_too_small_works(
     initial: list, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
