@@ -283,11 +283,6 @@ def test_padding_and_truncation_stay() -> None:
     assert result.old_ids[found.ids].tolist() == tokenizer.encode("a").ids
 
 
-def test_a_text_without_tokens_is_refused() -> None:
-    with pytest.raises(UserError, match="the text: holds no text"):
-        prune(whole("byte-level"), [""], 700)
-
-
 def test_a_size_that_is_too_small_is_refused_before_the_text_is_read() -> None:
     def text() -> Iterator[str]:
         raise AssertionError
