@@ -308,17 +308,6 @@ def test_names_of_files_that_are_not_utf8(
     assert "pie\ufffdces.txt" in capsys.readouterr().out
 
 
-def test_every_line_of_text_is_a_line_of_pieces(
-    built: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture
-) -> None:
-    path = tmp_path / "lines"
-    path.write_bytes("\r\n\nřeka\r\n  \nřeka".encode())
-    assert main(["encode", str(built), str(path)]) == 0
-    printed = capsysbinary.readouterr().out.split(b"\n")
-    assert [bool(line) for line in printed] == [False, False, True, False, True, False]
-    assert printed[2] == printed[4]
-
-
 def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     listed, folder = built / "pieces.txt", tmp_path / "folder"
     assert main(["export", str(listed), "-o", str(folder)]) == 0
