@@ -74,12 +74,6 @@ def test_bpe_vocabulary_of_any_script(script: str, tmp_path: Path) -> None:
     assert not any(UNKNOWN_ID in line for line in ids)
 
 
-def test_other_scripts_are_unknown_and_still_equal(tmp_path: Path) -> None:
-    folder = trained(lines_in("czech")).save(tmp_path / "czech")
-    for script in SCRIPTS:
-        check_equal_ids(folder, SENTENCES[script])
-
-
 def test_words_of_thousands_of_characters(tmp_path: Path) -> None:
     lines = lines_in("thai", 300)
     long = ["".join(lines[start : start + 150]) for start in range(0, 300, 150)]
