@@ -13,7 +13,6 @@ from sentencepiece import sentencepiece_model_pb2
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.huggingface.sentencepiece import (
-    merges_of_model,
     pieces_of_model,
 )
 from sagevocab.initial.sentencepiece_models import (
@@ -113,19 +112,6 @@ def test_the_model_of_the_words_is_that_of_the_lines(train, method, rule, size):
     assert model.normalizer_spec == known.normalizer_spec
     tab_pieces = [piece for piece in pieces_of_model(model) if "\t" in piece]
     assert bool(tab_pieces) == (rule != "nmt_nfkc")
-
-
-# --- merges
-
-
-def test_merges_make_every_longer_piece_of_two_by_rank(train):
-    model = train(train_bpe, real_lines(), 300)
-    rank = {piece: number for number, piece in enumerate(pieces_of_model(model))}
-    merges = merges_of_model(model)
-    assert {left + right for left, right in merges} == {p for p in rank if len(p) > 1}
-    assert all(left in rank and right in rank for left, right in merges)
-    ranks = [rank[left + right] for left, right in merges]
-    assert ranks == sorted(ranks)
 
 
 # --- mistakes
