@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import chain
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,11 +15,6 @@ from sagevocab.pruning.sage import build_sage
 from sagevocab.settings import SageSettings, settings_from
 from sagevocab.training import train
 from sagevocab.word2vec.embeddings import Word2VecSettings
-
-
-def rows_of(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = zip(*columns.values(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def by_oracle(settings: SageSettings, corpus: WordCorpus):
@@ -87,21 +81,6 @@ def test_both_sides_of_the_push_back_occur():
     with_it = build(settings_from("released_loss", **settings))
     without = build(settings_from("released_loss", **settings, push_back_line_start=False))
     assert with_it.ablations["piece"] != without.ablations["piece"]
-
-
-def test_the_record_has_a_row_per_pruned_piece():
-    ours = build(settings_from("printed", **SMALL))
-    record = ours.ablations
-    assert list(record) == ["iteration", "order", "piece", "loss", "occurrences", "lines"]
-    assert record["order"].tolist() == list(range(len(PIECES) - SMALL["vocab_size"]))
-    assert sorted([*record["piece"], *ours.pieces]) == sorted(PIECES)
-    assert all(len(piece.lstrip("▁")) > 1 for piece in record["piece"])
-    # At batch 0 the occurrences are those under the whole vocabulary.
-    corpus = make_corpus()
-    words = [corpus.types[number] for number in corpus.tokens]
-    tokens = [token for word in words for token in oracle.greedy(word, frozenset(PIECES))]
-    for row in rows_of(record)[: SMALL["prune_batch"]]:
-        assert row["occurrences"] == tokens.count(row["piece"])
 
 
 def test_nothing_to_prune_is_an_empty_record():
