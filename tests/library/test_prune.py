@@ -17,6 +17,7 @@ from transformers import AutoTokenizer
 
 from hub_kinds import KINDS, LINES
 from sagevocab.errors import UserError
+from sagevocab.files import write_json
 from sagevocab.huggingface.sentencepiece import tokenizer_of_model
 from sagevocab.trimming.chunks import Chunks
 from sagevocab.trimming.prune import PrunedTokenizer, prune
@@ -123,10 +124,6 @@ def test_the_result_is_shown_by_its_sizes() -> None:
 
 
 # --- folders
-
-
-def write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value), encoding="utf-8")
 
 
 def bert_folder(folder: Path) -> Path:
