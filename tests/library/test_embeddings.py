@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 
+from sage_samples import make_corpus
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.segmentation.counts import SegmentedCorpus
@@ -19,10 +20,7 @@ SETTINGS = Word2VecSettings(
 
 @pytest.fixture
 def corpus() -> WordCorpus:
-    rng = np.random.default_rng(3)
-    words = ["".join(rng.choice(list("abcx"), rng.integers(1, 5))) for _ in range(12)]
-    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(80)]
-    return WordCorpus.from_lines(lines, Normalizer())
+    return make_corpus(3, lines=80)
 
 
 def train(corpus, settings=SETTINGS) -> Embeddings:
