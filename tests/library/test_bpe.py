@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 import sentencepiece
-from gensim.test.utils import datapath
 from sentencepiece import sentencepiece_model_pb2
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
@@ -22,15 +20,12 @@ from sagevocab.initial.sentencepiece_models import (
     train_unigram,
 )
 from sagevocab.pieces import WORD_START
+from vocabulary_samples import english
 
 DEFAULTS = TrainingSettings(ascii=False)
 KEY = "vocabulary.initial_size"
 TRAINERS = [train_bpe, train_unigram]
-
-
-def real_lines(count: int = 60) -> list[str]:
-    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
-    return [line for line in text.split("\n") if line.strip()][:count]
+LINES = english()[:480]
 
 
 @pytest.fixture
@@ -60,7 +55,7 @@ def characters_of(model) -> set[str]:
 
 
 def test_settings_reach_sentencepiece(train):
-    lines = [*real_lines(5), "ÀÉ"]
+    lines = [*LINES[:40], "ÀÉ"]
     short = TrainingSettings(ascii=False, max_piece_length=3)
     assert max(map(len, pieces_of_model(train(train_bpe, lines, 150, short)))) == 3
     rare = characters_of(
@@ -96,15 +91,15 @@ def of_lines(lines: list[str], method: str, size: int, settings: TrainingSetting
     return sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
 
 
-LONG = ["".join(real_lines(20)).replace(" ", "")[:9000]]  # a word that is cut into 36
+LONG = ["".join(LINES[:160]).replace(" ", "")[:9000]]  # a word that is cut into 36
 RULES = [("nmt_nfkc", 300), ("nfkc_cf", 300), ("identity", 320)]
 
 
 @pytest.mark.parametrize(("rule", "size"), RULES)
 @pytest.mark.parametrize("method", ["bpe", "unigram"])
 def test_the_model_of_the_words_is_that_of_the_lines(train, method, rule, size):
-    tabs = [line.replace(" ", "\t", 7) for line in real_lines(30)]
-    lines = [*real_lines(), "Ⅷ ｆｕｌｌ ﬁne É", *tabs, *LONG]
+    tabs = [line.replace(" ", "\t", 7) for line in LINES[:240]]
+    lines = [*LINES, "Ⅷ ｆｕｌｌ ﬁne É", *tabs, *LONG]
     settings = TrainingSettings(ascii=False, character_coverage=1.0, normalization=rule)
     trainer = {"bpe": train_bpe, "unigram": train_unigram}[method]
     model, known = train(trainer, lines, size, settings), of_lines(lines, method, size, settings)
@@ -120,25 +115,25 @@ def test_the_model_of_the_words_is_that_of_the_lines(train, method, rule, size):
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_too_large_a_size_names_the_largest(train, trainer, tmp_path):
     with pytest.raises(UserError, match=rf"{KEY}.* pieces, (\d+) at most") as caught:
-        train(trainer, real_lines(3), 100_000)
+        train(trainer, LINES[:24], 100_000)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "a.model").exists()
     largest = int(str(caught.value).split(" pieces, ")[1].split()[0])
-    assert len(pieces_of_model(train(trainer, real_lines(3), largest))) == largest
+    assert len(pieces_of_model(train(trainer, LINES[:24], largest))) == largest
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_too_small_a_size_names_the_characters(train, trainer):
     with pytest.raises(UserError, match=rf"{KEY}: 10 pieces.*which take (\d+)") as caught:
-        train(trainer, real_lines(3), 10)
+        train(trainer, LINES[:24], 10)
     least = int(str(caught.value).split("which take ")[1].split(";")[0])
     assert "vocabulary.character_coverage" in str(caught.value)
-    assert len(pieces_of_model(train(trainer, real_lines(3), least + 1))) == least + 1
+    assert len(pieces_of_model(train(trainer, LINES[:24], least + 1))) == least + 1
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_many_reserved_words_are_an_error(train, trainer, tmp_path):
-    lines = real_lines(2) + [f"bar{RESERVED_CHARACTER}"] * 9
+    lines = LINES[:16] + [f"bar{RESERVED_CHARACTER}"] * 9
     total = len(" ".join(lines).split())
     with pytest.raises(UserError, match=rf"9 of the {total} words hold {RESERVED_CHARACTER}"):
         train(trainer, lines, 150)
