@@ -128,7 +128,7 @@ def bert_like() -> Tokenizer:
     return tokenizer
 
 
-def test_wordpiece_gives_word_start_notation(tmp_path):
+def test_wordpiece_gives_word_start_notation():
     segmenter = segmenter_of(bert_like())
     assert segmenter.pieces == ["▁[unused0]", "▁play", "ing", "s", "▁the", "▁x", "x"]
     assert segmenter.segment("▁playings") == [1, 2, 3]
@@ -152,7 +152,7 @@ def test_bytes_gives_word_start_notation(tmp_path):
     assert [pieces[number] for number in segmenter.segment("▁é")] == ["▁", "é"]
 
 
-def test_tokens_that_were_added_and_are_not_special_are_pieces(tmp_path):
+def test_tokens_that_were_added_and_are_not_special_are_pieces():
     tokenizer = bert_like()
     tokenizer.add_tokens(["<user>"])
     segmenter = segmenter_of(tokenizer)
@@ -160,7 +160,7 @@ def test_tokens_that_were_added_and_are_not_special_are_pieces(tmp_path):
     assert segmenter.segment("▁<user>") == [len(segmenter.pieces) - 1]
 
 
-def test_a_tokenizer_that_prepends_the_mark_itself(tmp_path):
+def test_a_tokenizer_that_prepends_the_mark_itself():
     """As Llama's does: a space before the word would be a second mark."""
     vocab = {token: number for number, token in enumerate(["<unk>", "▁", "a", "▁a"])}
     tokenizer = Tokenizer(models.BPE(vocab, [("▁", "a")], unk_token="<unk>"))

@@ -38,9 +38,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 ENGLISH = [re.sub("[^ -~]", "", line).lower() for line in lines_in("czech", 300)]
 
 
-def trained(
-    lines: list[str], method: str, size: int, folder: Path, settings: TrainingSettings
-) -> list[str]:
+def trained(lines: list[str], method: str, size: int, settings: TrainingSettings) -> list[str]:
     corpus = WordCorpus.from_lines(lines, Normalizer(settings.normalization))
     return pieces_of_model(train_sentencepiece(method, corpus, size, settings, "size"))
 
@@ -56,21 +54,21 @@ def trained(
     ],
 )
 def test_all_of_printable_ascii_is_a_piece(
-    lines: list[str], method: str, normalization: str, tmp_path: Path
+    lines: list[str], method: str, normalization: str
 ) -> None:
     settings = TrainingSettings(normalization=normalization)
-    pieces = trained(lines, method, 145, tmp_path, settings)
+    pieces = trained(lines, method, 145, settings)
     kept = PRINTABLE - {*string.ascii_uppercase} if normalization.endswith("cf") else PRINTABLE
     assert len(pieces) == len({*pieces}) == 145
     assert {*printable_ascii(settings)} == kept
     assert {WORD_START, *kept} <= {*pieces}
 
 
-def test_the_rest_of_ascii_takes_the_place_of_the_last_merges(tmp_path: Path) -> None:
-    pieces = trained(ENGLISH, "bpe", 160, tmp_path, TrainingSettings())
+def test_the_rest_of_ascii_takes_the_place_of_the_last_merges() -> None:
+    pieces = trained(ENGLISH, "bpe", 160, TrainingSettings())
     added = sorted(PRINTABLE - {*"".join(ENGLISH)})
     off = TrainingSettings(ascii=False)
-    fewer = trained(ENGLISH, "bpe", 160 - len(added), tmp_path, off)
+    fewer = trained(ENGLISH, "bpe", 160 - len(added), off)
     assert len(added) > 50
     assert pieces == fewer + added
 
