@@ -28,12 +28,6 @@ def paper() -> dict:
     return written("config.yaml")
 
 
-@pytest.mark.parametrize("override", ["config.yaml", "config/demo.yaml"])
-def test_shipped_configurations_are_valid(paper: dict, override: str) -> None:
-    update_config(paper, written(override))
-    check_config(paper)
-
-
 def leaves(node: object, path: tuple = ()) -> dict:
     if not isinstance(node, dict):
         return {path: node}
