@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -23,9 +22,8 @@ from reproduction.config import load_run
 from reproduction.retrievals import dump_sample, retrieved_files
 from reproduction.run import Run, memory
 from reproduction.run_report import claims_run, texts
-from reproduction.settings import Configuration, Tokenizer
-from sagevocab.presets import PRESETS
-from sagevocab.settings import SageSettings, settings_from
+from reproduction.settings import Configuration
+from sagevocab.settings import settings_from
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}
@@ -164,17 +162,6 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
 
 def test_memory_doubles_once() -> None:
     assert [memory(100)(None, attempt) for attempt in (1, 2, 3)] == [100, 200, 200]
-
-
-# --- Names
-
-
-def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
-    stanza = {"method": "sage", "preset": "printed", "loss_lines": 5, "decoder": "merges"}
-    title = "printed (decoder: merges, loss_lines: 5)"
-    assert Tokenizer(**stanza).preset_title == title
-    assert Tokenizer(method="sage", preset="released", label="x").preset_title == "released"
-    assert asdict(SageSettings()).items() >= PRESETS["printed"].items()
 
 
 # --- Readings of SaGe
