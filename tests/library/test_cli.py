@@ -36,7 +36,7 @@ EVERY = [
     "1.0",
     "--vocabulary.ascii",
     "false",
-]  # the characters of the text, and no others
+]
 SMALL = ["--initial-size", "250", "--vocab-size", "200", *EVERY, *QUICK]
 # The arguments of the function that mean SMALL.
 SAME = {

@@ -72,6 +72,3 @@ def test_a_failed_row_leaves_the_others(capsys) -> None:
     first, *others = table_of(capsys.readouterr().out)
     assert first == ["whole_gensim", "failed: no , memory"]
     assert len(others) == 5
-
-
-# --- the program itself
