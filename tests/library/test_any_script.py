@@ -26,24 +26,16 @@ def characters_in(lines: list[str]) -> int:
     return len(set("".join(map(Normalizer(), lines))))
 
 
-def trained(
-    lines: list[str],
-    initial: str = "bpe",
-    size: int | None = None,
-    prune: int = 60,
-    **settings,
-) -> SageVocabulary:
+def trained(lines: list[str]) -> SageVocabulary:
     """Train on lines with every character covered."""
-    size = size or 2 * characters_in(lines) + 120
+    size = 2 * characters_in(lines) + 120
     return sagevocab.train(
         lines,
-        initial=initial,
         initial_size=size,
-        vocab_size=settings.pop("vocab_size", size - prune),
+        vocab_size=size - 60,
         word2vec=QUICK,
-        vocabulary={"character_coverage": 1.0, "ascii": False, **settings.pop("vocabulary", {})},
+        vocabulary={"character_coverage": 1.0, "ascii": False},
         threads=1,
-        **settings,
     )
 
 

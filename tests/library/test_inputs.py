@@ -28,11 +28,8 @@ ROWS = [
     {"id": 3, "text": None},
     {"id": 4, "text": "Žluťoučký kůň\r\n"},
 ]
+JSONL = "".join(f"{json.dumps(row)}\n" for row in ROWS).encode()
 LINES = ["one line", "two", 'lines, with "quotes"', "Žluťoučký kůň"]
-
-
-def jsonl(rows: list[dict[str, Any]] = ROWS) -> bytes:
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
 
 
 def refusal(texts: Any, column: str | None = None) -> str:
@@ -58,14 +55,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_compressed_jsonl(tmp_path: Path, caplog) -> None:
     path = tmp_path / "rows.jsonl.gz"
-    path.write_bytes(gzip.compress(jsonl()))
+    path.write_bytes(gzip.compress(JSONL))
     assert list(lines_of(path, column="text")) == LINES
     assert "column 'text', rows: 1 of 4 hold no text, left out" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["rows.json", "rows.txt"])
 def test_json_lines_by_name_or_content(name: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_bytes(jsonl())
+    (tmp_path / name).write_bytes(JSONL)
     assert list(lines_of(tmp_path / name, column="text")) == LINES
 
 

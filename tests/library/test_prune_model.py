@@ -50,14 +50,12 @@ MODELS = {
 IDS = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 0}
 
 
-def saved(
-    folder: Path, name: str, more_rows: int = 0, **settings: object
-) -> transformers.PreTrainedModel:
+def saved(folder: Path, name: str, more_rows: int = 0) -> transformers.PreTrainedModel:
     """Save a random model, whose tokenizer has a piece for each row but some."""
     kind, of_config, small, tokenizer = MODELS[name]
     rows = KINDS[tokenizer]().get_vocab_size() + more_rows
     torch.manual_seed(1)
-    config = getattr(transformers, of_config)(vocab_size=rows, **small, **IDS, **settings)
+    config = getattr(transformers, of_config)(vocab_size=rows, **small, **IDS)
     model = getattr(transformers, kind)(config).eval()
     model.save_pretrained(folder, max_shard_size="20KB")
     return model
@@ -173,12 +171,12 @@ def test_memory_holds_one_tensor(tmp_path: Path) -> None:
     assert int(done.stdout) < 140 * 1024  # less than two tensors
 
 
-def refused(tmp_path: Path, change: dict, size: int = 900) -> str:
+def refused(tmp_path: Path, change: dict) -> str:
     """What `prune_model` says of a model whose config.json was changed."""
     saved(tmp_path / "before", "llama")
     config = json.loads((tmp_path / "before/config.json").read_text())
     (tmp_path / "before/config.json").write_text(json.dumps(config | change))
-    prune(KINDS["byte fallback"](), LINES[:200], size, output=tmp_path / "tokenizer")
+    prune(KINDS["byte fallback"](), LINES[:200], 900, output=tmp_path / "tokenizer")
     with pytest.raises(UserError) as error:
         prune_model(tmp_path / "before", tmp_path / "tokenizer", tmp_path / "after")
     assert not (tmp_path / "after").exists()

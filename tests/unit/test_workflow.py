@@ -22,15 +22,10 @@ from reproduction.config import load_run
 from reproduction.retrievals import dump_sample, retrieved_files
 from reproduction.run import Run, memory
 from reproduction.run_report import claims_run, texts
-from reproduction.settings import Configuration
 from sagevocab.settings import settings_from
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}
-
-
-def config_of(**given: Any) -> Configuration:
-    return load_run(given).config
 
 
 def run_of(**given: Any) -> Run:
@@ -92,8 +87,7 @@ def test_domains_and_tasks_follow_the_languages() -> None:
 @pytest.fixture(scope="module")
 def only_bpes() -> Run:
     """The paper's settings without what is pruned from other pieces than BPE's."""
-    settings = config_of()
-    names = settings.tokenizers
+    names = run_of().config.tokenizers
     return run_of(tokenizers=[name for name in names if name != "sage_unigram"])
 
 
