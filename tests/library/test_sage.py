@@ -83,13 +83,6 @@ def test_both_sides_of_the_push_back_occur():
     assert with_it.ablations["piece"] != without.ablations["piece"]
 
 
-def test_nothing_to_prune_is_an_empty_record():
-    ours = build(settings_from("printed", **{**SMALL, "vocab_size": len(PIECES)}))
-    assert ours.pieces == PIECES
-    assert all(len(column) == 0 for column in ours.ablations.values())
-    assert ours.ablations["loss"].dtype == np.float64
-
-
 def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
     train = Trainer()
     ours = build(settings_from("printed", **SMALL), train=train)
