@@ -10,9 +10,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
-from sagevocab.huggingface.sentencepiece import (
-    pieces_of_model,
-)
+from sagevocab.huggingface.sentencepiece import pieces_of_model
 from sagevocab.initial.sentencepiece_models import (
     RESERVED_CHARACTER,
     TrainingSettings,
