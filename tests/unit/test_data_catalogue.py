@@ -102,20 +102,6 @@ def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     assert (local.kind, local.format, local.column) == ("path", "tsv", "c")
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ({"dataset": "hub-wiki"}, {"column": "other"}),
-        ({"dataset": "hub-wiki"}, {"format": "tsv"}),
-        ({"package": "gensim:x"}, {"format": "tsv"}),
-    ],
-)
-def test_a_data_set_of_another_form_than_the_catalogues_is_refused(catalogue, source, said):
-    (field,) = said
-    with pytest.raises(SettingError, match=f"k.{field}: .* in the catalogue; leave the key out"):
-        resolve_source({**source, **said}, catalogue, key="k")
-
-
 ANY = {"title": "{language}", "version": "{date}", "licence": "MIT", "format": "mediawiki"}
 ANY |= {"urls": ["https://x.org/{language}/{date}"]}
 SAID = {"language": "hu", "date": "20260801", "format": "csv", "column": "c"}
