@@ -181,15 +181,6 @@ def dump() -> Iterator[tuple]:
         yield source, server, other
 
 
-def test_a_dump_must_have_the_checksum_that_its_server_publishes(tmp_path, dump) -> None:
-    source, server, _ = dump
-    get(source, tmp_path)
-    assert (tmp_path / "out").read_bytes() == DUMP
-    server.content = bz2.compress(b"<mediawiki/>")
-    with pytest.raises(UserError, match=f"instead of {SHA1}"):
-        get(source, tmp_path / "elsewhere")
-
-
 def test_the_list_of_checksums_is_that_of_today(tmp_path, dump) -> None:
     source, _, other = dump
     get(source, tmp_path)
