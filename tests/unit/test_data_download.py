@@ -630,9 +630,3 @@ def test_a_part_that_nobody_gives_is_one_line(server, tmp_path) -> None:
     server.faults = ["no ranges", "no ranges", "404", "404"]
     with pytest.raises(UserError, match=r"a: cannot .*\(gives no parts of the file\), nor .*404"):
         part([f"{server.url}/a", f"{server.url}/b"], tmp_path, 0, 10)
-
-
-def test_parts_are_read_over_one_connection(server, tmp_path) -> None:
-    for start in range(5):
-        assert part([f"{server.url}/a"], tmp_path, start, 9) == CONTENT[start:9]
-    assert server.connections == 1
