@@ -15,7 +15,6 @@ import pytest
 
 from fault_server import FAULTS, Running
 from reproduction.data import download, streams
-from reproduction.data.corpus import sample_corpus
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
 from reproduction.data.sources import Download, retrieve
@@ -74,9 +73,9 @@ def site(multistream, tmp_path, monkeypatch):
         yield server
 
 
-def lines_of(dump: Path, output: Path, threads: int = 1) -> list[str]:
+def lines_of(dump: Path, output: Path) -> list[str]:
     form = Form(key="k", format="mediawiki")
-    extract_lines([dump], output, form, SETTINGS, threads=threads)
+    extract_lines([dump], output, form, SETTINGS)
     return list(read_lines(output))
 
 
@@ -89,19 +88,6 @@ def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
     assert len(pages) > PAGES_A_STREAM and pages == sorted(pages, key=int)  # as in the dump
     lines = lines_of(tmp_path / "drawn", tmp_path / "lines.zst")
     assert 100 <= len({*lines}) < 5000
-    outputs = []
-    for threads in (1, 3):
-        lines_of(tmp_path / "drawn", tmp_path / f"{threads}.zst", threads)
-        outputs.append((tmp_path / f"{threads}.zst").read_bytes())
-    assert len({*outputs}) == 1
-    counts = sample_corpus(
-        *(tmp_path / "1.zst", tmp_path / "train.zst", tmp_path / "held.zst"),
-        lines=70,
-        heldout_lines=30,
-        seed=3,
-        key="k",
-    )
-    assert counts == (70, 30)
 
 
 def test_streams_of_another_wiki_are_refused_and_not_kept(site, tmp_path) -> None:
