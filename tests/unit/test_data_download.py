@@ -624,9 +624,3 @@ def test_a_part_is_read_from_the_first_server_that_gives_parts(server, tmp_path)
         urls = [f"{server.url}/a", f"{mirror.url}/a"]
         assert part(urls, tmp_path, 5, 1005) == CONTENT[5:1005]
         assert len(mirror.requests) == 4
-
-
-def test_a_part_that_nobody_gives_is_one_line(server, tmp_path) -> None:
-    server.faults = ["no ranges", "no ranges", "404", "404"]
-    with pytest.raises(UserError, match=r"a: cannot .*\(gives no parts of the file\), nor .*404"):
-        part([f"{server.url}/a", f"{server.url}/b"], tmp_path, 0, 10)
