@@ -63,6 +63,10 @@ def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> Fet
     return fetched
 
 
+def part(urls: list[str], folder: Path, *span: int | None) -> bytes:
+    return download(urls, cache_dir=folder, span=span).path.read_bytes()
+
+
 def starts(server) -> list[int | None]:
     """The bytes from which the requests asked for the file."""
     asked = (headers.get("Range") for _, headers in server.requests)
@@ -608,19 +612,3 @@ def test_a_cache_that_cannot_be_written_is_one_line(server, tmp_path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match=r"file: cannot be written \(File exists.*`download_dir`"):
         download([f"{server.url}/a"], cache_dir=tmp_path / "file")
-
-
-# --- parts of a file
-
-
-def part(urls: list[str], folder: Path, *span: int | None) -> bytes:
-    return download(urls, cache_dir=folder, span=span).path.read_bytes()
-
-
-def test_a_part_is_read_from_the_first_server_that_gives_parts(server, tmp_path) -> None:
-    with Running() as mirror:
-        server.faults = ["no ranges"] * 2
-        mirror.faults = ["206 from another byte", "cut", "429"]
-        urls = [f"{server.url}/a", f"{mirror.url}/a"]
-        assert part(urls, tmp_path, 5, 1005) == CONTENT[5:1005]
-        assert len(mirror.requests) == 4
