@@ -18,12 +18,7 @@ from reproduction.data import download, streams
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.files import Form
 from reproduction.data.sources import Download, retrieve
-from reproduction.data.streams import (
-    EnoughLines,
-    Sample,
-    draw_streams,
-    read_index,
-)
+from reproduction.data.streams import EnoughLines, Sample, draw_streams
 from sagevocab.corpus.text import read_lines
 from sagevocab.errors import UserError
 
@@ -156,13 +151,6 @@ def test_a_server_without_parts_is_reported(site, fault) -> None:
         site.draw(lines=200)
 
 
-@pytest.mark.parametrize("index", [b"", b"5:1:A\n", b"<html>", b"9:1:A\n5:2:B\n"])
-def test_what_is_no_index_is_reported(tmp_path, index) -> None:
-    (tmp_path / "index").write_bytes(index)
-    with pytest.raises(download.RefusedError, match="gives no index of a dump"):
-        read_index(tmp_path / "index")
-
-
 OTHER_INDEX = bz2.compress(b"9:1:A\n99:2:B\n999:3:C\n")
 
 
@@ -172,7 +160,7 @@ OTHER_INDEX = bz2.compress(b"9:1:A\n99:2:B\n999:3:C\n")
         (OTHER_INDEX, True, "has sha1 .* instead of"),
         (bz2.compress(b"no index"), True, "has sha1 .* instead of"),
         (bz2.compress(b"no index"), False, "gives no index"),
-        (bz2.compress(b""), False, "gives no index"),
+        (bz2.compress(b"9:1:A\n5:2:B\n"), False, "gives no index"),
         (OTHER_INDEX[:30], False, "breaks off or is damaged"),
         (bz2.compress(b"\xff\n"), False, "breaks off or is damaged"),
     ],
