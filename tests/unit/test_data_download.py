@@ -231,8 +231,7 @@ def test_without_a_checksum_it_begins_again(server, tmp_path) -> None:
 
 
 def test_new_bytes_make_up_for_failures(server, tmp_path, monkeypatch) -> None:
-    for name in ("ATTEMPTS", "ATTEMPTS_UNANSWERED"):
-        monkeypatch.setattr(module, name, 3)
+    try_three_times(monkeypatch)
     server.faults = ["cut", "503"] * 4
     get([f"{server.url}/a"], tmp_path, sha256=SHA256)
     assert len(server.requests) == 9
