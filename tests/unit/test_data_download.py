@@ -319,17 +319,6 @@ def test_any_published_checksum_is_compared(server, tmp_path) -> None:
 # --- networks
 
 
-def test_without_a_network_one_line_names_urls_and_advice(tmp_path) -> None:
-    url = "http://127.0.0.1:9/dump.xml.bz2"
-    with pytest.raises(UserError) as caught:
-        get([url, f"{url}?mirror"], tmp_path, advice="set `x.path` to a local copy")
-    line = str(caught.value)
-    assert line.startswith(f"{url}: ")
-    assert f"{url}?mirror (no connection)" in line and "set `x.path`" in line
-    assert not isinstance(caught.value, UnavailableError)
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_name_that_does_not_resolve_and_plain_http_are_said(server, tmp_path) -> None:
     with pytest.raises(UserError, match=r"\(the name of the server does not resolve\)"):
         get(["http://no-such-host.invalid/a"], tmp_path)
