@@ -214,15 +214,6 @@ def test_a_server_of_two_that_is_busy_leaves_it_open_whether_the_file_is_gone(
 # --- patience
 
 
-def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
-    server.faults = ["cut", "cut"]
-    get([f"{server.url}/a"], tmp_path, sha256=SHA256)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-    first, *resumed = starts(server)
-    assert (first, resumed[0]) == (None, len(CONTENT) // 3)
-    assert resumed[1] > resumed[0]
-
-
 def test_without_a_checksum_it_begins_again(server, tmp_path) -> None:
     server.faults = ["cut", "cut"]
     get([f"{server.url}/a"], tmp_path)
