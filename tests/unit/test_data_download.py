@@ -214,13 +214,6 @@ def test_a_server_of_two_that_is_busy_leaves_it_open_whether_the_file_is_gone(
 # --- patience
 
 
-def test_without_a_checksum_it_begins_again(server, tmp_path) -> None:
-    server.faults = ["cut", "cut"]
-    get([f"{server.url}/a"], tmp_path)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-    assert starts(server) == [None] * 3
-
-
 def test_new_bytes_make_up_for_failures(server, tmp_path, monkeypatch) -> None:
     try_three_times(monkeypatch)
     server.faults = ["cut", "503"] * 4
