@@ -361,7 +361,8 @@ def check_pruning(initial_size: int, sage: SageSettings) -> None:
             "prunes; lower it or start from a larger vocabulary",
         )
     needed = min(sage.prune_batch * sage.rerank_every, pruned)
-    if sage.candidates < needed:
+    # Ranked before each batch, all pieces are candidates.
+    if sage.candidates < needed and sage.rerank_every > 1:
         raise SettingError(
             "sage.candidates",
             f"{sage.candidates} run out before the next ranking; use {needed} or more, or lower "

@@ -92,6 +92,12 @@ def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
     assert ours.embeddings.pieces == train.segmenters[-1].pieces
 
 
+def test_all_are_candidates_where_all_are_ranked_before_each_batch():
+    every = {**SMALL, "rerank_every": 1}
+    few, many = (build(settings_from("counts", **{**every, "candidates": n})) for n in (1, 100))
+    assert few.pieces == many.pieces
+
+
 @pytest.mark.parametrize("every", [0, 1])
 def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every):
     corpus = make_corpus(2)

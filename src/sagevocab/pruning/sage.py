@@ -324,8 +324,9 @@ class _Pruning:
         settings = self._settings
         if settings.ranks_before(self.iteration):
             ranked = self._lowest(np.flatnonzero(self._alive & self._prunable))
-            # Without another ranking the candidates have to last to the end.
-            self._candidates = ranked[: settings.candidates] if settings.rerank_every else ranked
+            # Ranked once, they last to the end; ranked before each batch, all are candidates.
+            is_cut = settings.rerank_every > 1
+            self._candidates = ranked[: settings.candidates] if is_cut else ranked
         elif settings.push_back_line_start:
             numbers = self._candidates["number"]
             opening = self._losses_of(numbers).opening
