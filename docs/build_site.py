@@ -128,8 +128,16 @@ def report(folder: Path) -> str:
         folder / "report.html",
         title="Reference results",
         run={**about, "compared": [*run.compared, COUNTS]},
-        figures={name: folder / places(name)["png"] for name in artefacts if "figure" in name},
-        tables={name: folder / places(name)["md"] for name in artefacts if "table" in name},
+        figures={
+            name: folder / places(name)["png"]
+            for name, one in artefacts.items()
+            if one.kind == "figure"
+        },
+        tables={
+            name: folder / places(name)["md"]
+            for name, one in artefacts.items()
+            if one.kind == "table"
+        },
         titles={name: one.title_in(run) for name, one in artefacts.items()},
         captions={name: one.caption for name, one in artefacts.items()},
         vocabularies=tokenizers,

@@ -190,12 +190,14 @@
   // A link to the page may hold a language and a text.
   function takeLink() {
     const given = new URLSearchParams(location.hash.slice(1));
+    if (!given.has("language")) return;
     const radio = [...form.elements].find(({ name, value }) =>
       name === "language" && value === given.get("language"));
     if (radio) radio.checked = true;
-    if (!given.get("text")) return;
-    text.value = given.get("text");
+    text.value = given.get("text") || text.value;
     form.scrollIntoView();
+    changeLanguage();
+    segmentSoon();
   }
 
   function segmentSoon() {
@@ -226,14 +228,10 @@
     segment();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  addEventListener("hashchange", () => {
-    takeLink();
-    changeLanguage();
-    segmentSoon();
-  });
+  addEventListener("hashchange", takeLink);
   form.hidden = false;
   showLanguages();
-  takeLink();
   changeLanguage();
+  takeLink();
   setTimeout(segment, 0);
 })();

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from snakemake.utils import update_config
 
 from reproduction.config import load_run
 from reproduction.run import Run
@@ -28,13 +27,12 @@ CONFIGURATIONS = {
 
 def reference_run(folder: str) -> Run:
     """Return the run of a folder of results; its texts are empty files in the working directory."""
-    given: dict[str, Any] = {}
-    for file in CONFIGURATIONS[folder]:
-        update_config(given, yaml.safe_load((ROOT / file).read_text(encoding="utf-8")))
-    for path in _source_paths(given):
-        Path(path).parent.mkdir(exist_ok=True)
-        Path(path).touch()
-    return load_run(given)
+    files = [ROOT / name for name in CONFIGURATIONS[folder]]
+    for file in files:
+        for path in _source_paths(yaml.safe_load(file.read_text(encoding="utf-8"))):
+            Path(path).parent.mkdir(exist_ok=True)
+            Path(path).touch()
+    return load_run({}, files=files)
 
 
 def _source_paths(given: Mapping[str, Any]) -> Iterator[str]:
