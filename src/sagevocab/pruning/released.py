@@ -28,7 +28,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from sagevocab.corpus import reading
 from sagevocab.corpus.words import WordCorpus
@@ -44,6 +47,7 @@ provide_cache()
 
 _PARTS = 64  # of the lines, for threads to share
 _SEED = 0  # of the order of the lines and of the samples, in the program
+_SUMS = 8  # that make up a scalar product, taken side by side
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,8 @@ class _Anew(NamedTuple):
 
 
 class _Vectors(NamedTuple):
-    """rows: float64[pieces + 1, dimension], the last of zeros for what no piece covers.
+    """rows: float64[pieces + 1, dimension], the last of zeros for what no piece covers. Columns of
+    zeros fill up the dimension to a multiple of _SUMS.
 
     opens: bool[pieces + 1], whether a piece begins with `▁`.
     """
@@ -185,7 +190,9 @@ class ReleasedLosses:
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take the vectors (float[pieces, dimension]); the program has no context vectors."""
-        rows = np.vstack([target, np.zeros((1, target.shape[1]))]).astype(np.float64)
+        size, dimension = target.shape
+        rows = np.zeros((size + 1, dimension + -dimension % _SUMS))
+        rows[:size, :dimension] = target
         self._vectors = _Vectors(rows, self._opens)
         self._taken: tuple[_Lines, np.ndarray] | None = None  # lines and their losses, last time
 
@@ -302,10 +309,10 @@ def _known(lines: _Lines) -> _Known:
 def _line_losses(known, part, rows, window):
     """Return Equation 1 of each line in `part`, summed target by target."""
     losses = np.zeros(len(part), np.float64)
+    pairs = np.empty((window + 1, window))
     for row in range(len(part)):
         tokens = known.tokens[known.offsets[part[row]] : known.offsets[part[row] + 1]]
-        for at in range(len(tokens)):
-            losses[row] += _target_loss(tokens, at, rows, window)
+        losses[row] = _add_targets(0.0, 1, tokens, 0, len(tokens), rows, pairs)
     return losses
 
 
@@ -318,74 +325,123 @@ def _sum_in_order(values):
 
 
 @njit(cache=True, nogil=True)
-def _anew_without(lines, line, anew, piece):
-    """Return the tokens of a line, encoded anew without `piece`."""
+def _write_without(lines, line, anew, piece, out):
+    """Write the tokens of a line, encoded anew without `piece`.
+
+    Returns `out`, or a longer copy where they are more, and how many they are. By index, because
+    Numba counts references to every part of an array, which takes longer than the rest.
+    """
     n = 0
-    for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
-        n += anew.starts[word + 1] - anew.starts[word]
-        k = _ablation(anew, word, piece)
-        if k >= 0:
-            n += anew.new_offsets[k + 1] - anew.new_offsets[k] - anew.ends[k] + anew.begins[k]
-    out = np.empty(n, np.int32)
-    n = 0
-    for word in lines.types[lines.offsets[line] : lines.offsets[line + 1]]:
-        tokens = anew.tokens[anew.starts[word] : anew.starts[word + 1]]
-        begin, end, new = len(tokens), len(tokens), anew.new[:0]
-        k = _ablation(anew, word, piece)
-        if k >= 0:
-            begin, end = anew.begins[k], anew.ends[k]
-            new = anew.new[anew.new_offsets[k] : anew.new_offsets[k + 1]]
-        for token in tokens[:begin]:
-            out[n] = token
+    for place in range(lines.offsets[line], lines.offsets[line + 1]):
+        word = lines.types[place]
+        begin, end = anew.starts[word], anew.starts[word + 1]
+        without = -1
+        for k in range(anew.first[word], anew.first[word + 1]):
+            if anew.ablated[k] == piece:
+                without = k
+        room = n + end - begin
+        if without >= 0:
+            room += anew.new_offsets[without + 1] - anew.new_offsets[without]
+        if room > len(out):
+            longer = np.empty(2 * room, np.int32)
+            longer[:n] = out[:n]
+            out = longer
+        if without >= 0:
+            for at in range(begin, begin + anew.begins[without]):
+                out[n] = anew.tokens[at]
+                n += 1
+            for at in range(anew.new_offsets[without], anew.new_offsets[without + 1]):
+                out[n] = anew.new[at]
+                n += 1
+            begin += anew.ends[without]
+        for at in range(begin, end):
+            out[n] = anew.tokens[at]
             n += 1
-        for token in new:
-            out[n] = token
-            n += 1
-        for token in tokens[end:]:
-            out[n] = token
-            n += 1
-    return out
+    return out, n
 
 
 @njit(cache=True, nogil=True)
-def _ablation(anew, word, piece):
-    """Return where `anew` says what becomes of a word type without a piece; -1: it has none."""
-    for k in range(anew.first[word], anew.first[word + 1]):
-        if anew.ablated[k] == piece:
-            return k
-    return -1
+def _add_targets(total, sign, tokens, first, last, rows, pairs):
+    """Return `total` and, `sign` times, the losses of the targets first..last-1, one by one.
+
+    The loss of a target is summed over its contexts from left to right. A pair of targets counts
+    from both sides and is taken once: `pairs`, float64[window + 1, window], keeps what the last
+    targets have with the contexts behind them. A target before the line is one at its end, as in
+    the program, with the contexts that it would have before the line.
+    """
+    window = pairs.shape[1]
+    for at in range(first, last):
+        loss, ahead = 0.0, pairs[at % (window + 1)]
+        for other in range(max(at - window, 0), at):
+            if other < first:
+                loss += _log_share(_product(rows[tokens[at]], rows[tokens[other]]))
+            else:
+                loss += pairs[other % (window + 1), at - other - 1]
+        behind = range(max(at + 1, 0), min(at + window + 1, len(tokens)))
+        for other in behind:  # apart from their logarithms, as the processor then overlaps them
+            ahead[other - at - 1] = _product(rows[tokens[at]], rows[tokens[other]])
+        for other in behind:
+            ahead[other - at - 1] = _log_share(ahead[other - at - 1])
+            loss += ahead[other - at - 1]
+        total += sign * -loss
+    return total
 
 
-@njit(cache=True, nogil=True)
-def _target_loss(tokens, at, rows, window):
-    """Return the loss of one target with its contexts, summed from left to right."""
-    target, loss = rows[tokens[at]], 0.0
-    for other in range(max(at - window, 0), min(at + window + 1, len(tokens))):
-        if other != at:
-            context, product = rows[tokens[other]], 0.0
-            for i in range(len(target)):
-                product += target[i] * context[i]
-            share = 1 / (1 + np.exp(-product))
-            if share > 0:  # the program passes over the logarithm of 0
-                loss += np.log(share)
-    return -loss
+@njit(cache=True, nogil=True, error_model="numpy")
+def _log_share(product):
+    """Return the logarithm of a product's sigmoid; the program passes over the logarithm of 0."""
+    share = 1 / (1 + np.exp(-product))
+    return np.log(share) if share > 0 else 0.0
+
+
+@intrinsic
+def _product(_typing, target, context):
+    """Return the scalar product of two rows: _SUMS sums side by side, then halves of them.
+
+    Written down, so that all processors take it in one order; `+` in a loop is not vectorized.
+    """
+
+    def generate(compiler, builder, signature, arguments):
+        side_by_side = ir.VectorType(ir.DoubleType(), _SUMS)
+        typed = zip(signature.args, arguments, strict=True)
+        arrays = [compiler.make_array(kind)(compiler, builder, value) for kind, value in typed]
+        rows = [builder.bitcast(array.data, side_by_side.as_pointer()) for array in arrays]
+        (size,) = cgutils.unpack_tuple(builder, arrays[0].shape, 1)
+        sums = cgutils.alloca_once_value(builder, ir.Constant(side_by_side, [0.0] * _SUMS))
+        with cgutils.for_range(builder, builder.udiv(size, size.type(_SUMS))) as loop:
+            parts = [builder.load(builder.gep(row, [loop.index]), align=8) for row in rows]
+            products = builder.fmul(*parts)
+            builder.store(builder.fadd(builder.load(sums), products), sums)
+        values = builder.load(sums)
+        parts = [builder.extract_element(values, ir.IntType(32)(lane)) for lane in range(_SUMS)]
+        while len(parts) > 1:
+            half = len(parts) // 2
+            parts = [*map(builder.fadd, parts[:half], parts[half:])]
+        return parts[0]
+
+    return types.float64(target, context), generate
 
 
 @njit(cache=True, nogil=True)
 def _loss(total, piece, sample, known, lines, anew, vectors, window):
     """Return `total` and, line by line, the mean growth without `piece` over a sample of lines."""
+    pairs, after = np.empty((window + 1, window)), np.empty(0, np.int32)
     for line in sample:
-        before = known.tokens[known.offsets[line] : known.offsets[line + 1]]
-        if (before == piece).any():
-            after = _anew_without(lines, line, anew, piece)
-            total += _line_growth(piece, before, after, vectors, window) / len(sample)
+        begin, end = known.offsets[line], known.offsets[line + 1]
+        for at in range(begin, end):
+            if known.tokens[at] == piece:
+                after, n = _write_without(lines, line, anew, piece, after)
+                before = known.tokens[begin:end]
+                growth = _line_growth(piece, before, after[:n], vectors, pairs)
+                total += growth / len(sample)
+                break
     return total
 
 
 @njit(cache=True, nogil=True)
-def _line_growth(piece, before, after, vectors, window):
+def _line_growth(piece, before, after, vectors, pairs):
     """Return how much the loss of a line grows, occurrence by occurrence of `piece`."""
-    growth, shift = 0.0, 0
+    growth, shift, window = 0.0, 0, pairs.shape[1]
     for at in range(len(before)):
         if before[at] != piece:
             continue
@@ -394,15 +450,15 @@ def _line_growth(piece, before, after, vectors, window):
         shift += added
         if not _is_same_left(before, at, after, now, window):
             continue
-        for i in range(max(at - window, 0), min(at + window + 1, len(before))):
-            growth -= _target_loss(before, i, vectors.rows, window)
-        end = min(min(now + window + 1, len(after)) + added, len(after))
-        for i in range(max(now - window, 0), now):
-            growth += _target_loss(after, i, vectors.rows, window)
-        for i in range(now, now + added):
-            growth += _target_loss(after, i, vectors.rows, window)
-        for i in range(now + added, end):
-            growth += _target_loss(after, i, vectors.rows, window)
+        first, last = max(at - window, 0), min(at + window + 1, len(before))
+        growth = _add_targets(growth, -1, before, first, last, vectors.rows, pairs)
+        first = min(max(now - window, 0), now)
+        last = min(min(now + window + 1, len(after)) + added, len(after))
+        if added < 0:  # the targets up to `now` are taken first, so some count twice
+            growth = _add_targets(growth, 1, after, first, now, vectors.rows, pairs)
+            first = now + added
+        last = max(last, now + added)
+        growth = _add_targets(growth, 1, after, first, last, vectors.rows, pairs)
     return growth
 
 
