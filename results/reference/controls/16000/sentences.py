@@ -29,12 +29,13 @@ NO_TEXT = ("#", "|", ":", "<", "-", "Ausfertigungsdatum", "Fundstelle")
 def read(clone: str, commit: str, pattern: str) -> Iterator[str]:
     """Yield the files of a commit whose names fit a pattern, in git's order."""
     git = ["git", "-C", clone]
-    listed = subprocess.check_output([*git, "ls-tree", "-rz", "--name-only", commit])
-    names = [name for name in listed.decode().split("\0") if re.fullmatch(pattern, name)]
+    listed = subprocess.check_output([*git, "ls-tree", "-rz", commit]).decode()
+    files = [file.partition("\t") for file in listed.split("\0")]
+    numbers = [about.split()[2] for about, _, name in files if re.fullmatch(pattern, name)]
     pipe = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([*git, "cat-file", "--batch"], **pipe) as blobs:
-        for name in names:
-            blobs.stdin.write(f"{commit}:{name}\n".encode())
+        for number in numbers:
+            blobs.stdin.write(f"{number}\n".encode())
             blobs.stdin.flush()
             *_, size = blobs.stdout.readline().split()
             yield blobs.stdout.read(int(size) + 1)[:-1].decode("utf-8", "replace")
