@@ -22,6 +22,7 @@ whether its cache is still good.
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -194,7 +195,7 @@ class ReleasedLosses:
         rows = np.zeros((size + 1, dimension + -dimension % _SUMS))
         rows[:size, :dimension] = target
         self._vectors = _Vectors(rows, self._opens)
-        self._taken: tuple[_Lines, np.ndarray] | None = None  # lines and their losses, last time
+        self._taken: tuple[_Lines, _Known, np.ndarray] | None = None  # the text, last time
 
     def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
         """Return how much the loss grows without each piece that is `wanted`.
@@ -223,27 +224,31 @@ class ReleasedLosses:
         known, vectors, window = _known(lines), self._vectors, self._settings.window
 
         def of_piece(piece: int, sample: np.ndarray) -> float:
-            return _loss(total, piece, sample, known, lines, anew, vectors, window)
+            return _loss(total, piece, sample, known, of_targets, lines, anew, vectors, window)
 
         with ThreadPoolExecutor(self._settings.threads) as pool:
-            total = _sum_in_order(self._losses_of_lines(lines, known, pool))
+            of_targets = self._losses_of_targets(lines, known, pool)
+            total = _sum_in_order(of_targets, known.offsets)
             losses = np.array([*pool.map(of_piece, held, samples)], dtype=np.float64)
         return total, held, losses
 
-    def _losses_of_lines(
+    def _losses_of_targets(
         self, lines: _Lines, known: _Known, pool: ThreadPoolExecutor
     ) -> np.ndarray:
-        """Return Equation 1 of each line; only those with other tokens than last time are new."""
-        n_lines = len(self._offsets) - 1
-        losses, changed = np.zeros(n_lines), np.arange(n_lines)
+        """Return the loss of each token, a target: float64[tokens].
+
+        Only lines with other tokens than last time are taken anew.
+        """
+        losses, is_new = np.empty(len(known.tokens)), np.ones(len(self._offsets) - 1, dtype=bool)
         if self._taken is not None:
-            before, losses = self._taken
-            changed = kernels.changed_lines(lines, _changed(before, lines))
+            before, known_before, losses_before = self._taken
+            is_new[:] = False
+            is_new[kernels.changed_lines(lines, _changed(before, lines))] = True
+            _copy_lines(known_before.offsets, losses_before, known.offsets, losses, ~is_new)
         rows, window = self._vectors.rows, self._settings.window
-        parts = np.array_split(changed, _PARTS)
-        new = pool.map(lambda part: _line_losses(known, part, rows, window), parts)
-        losses[changed] = np.concatenate([*new])
-        self._taken = lines, losses
+        parts = np.array_split(np.flatnonzero(is_new), _PARTS)
+        deque(pool.map(lambda part: _fill_lines(known, part, rows, window, losses), parts), 0)
+        self._taken = lines, known, losses
         return losses
 
     def _samples(self, considered: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -306,21 +311,32 @@ def _known(lines: _Lines) -> _Known:
 
 
 @njit(cache=True, nogil=True)
-def _line_losses(known, part, rows, window):
-    """Return Equation 1 of each line in `part`, summed target by target."""
-    losses = np.zeros(len(part), np.float64)
-    pairs = np.empty((window + 1, window))
-    for row in range(len(part)):
-        tokens = known.tokens[known.offsets[part[row]] : known.offsets[part[row] + 1]]
-        losses[row] = _add_targets(0.0, 1, tokens, 0, len(tokens), rows, pairs)
-    return losses
+def _copy_lines(begins, values, new_begins, new_values, which):
+    """Copy the values of the lines in `which` (bool[lines]) to where the lines begin now."""
+    for line in np.flatnonzero(which):
+        begin, end, new = begins[line], begins[line + 1], new_begins[line]
+        new_values[new : new + end - begin] = values[begin:end]
 
 
 @njit(cache=True, nogil=True)
-def _sum_in_order(values):
+def _fill_lines(known, part, rows, window, losses):
+    """Fill in the losses of all targets of the lines in `part`."""
+    pairs = np.empty((window + 1, window))
+    for line in part:
+        begin, end = known.offsets[line], known.offsets[line + 1]
+        tokens = known.tokens[begin:end]
+        _fill_targets(tokens, 0, len(tokens), rows, pairs, losses[begin:end])
+
+
+@njit(cache=True, nogil=True)
+def _sum_in_order(losses, offsets):
+    """Return the loss of the text: the sum of its lines, each summed target by target."""
     total = 0.0
-    for value in values:
-        total += value
+    for line in range(len(offsets) - 1):
+        of_line = 0.0
+        for at in range(offsets[line], offsets[line + 1]):
+            of_line += losses[at]
+        total += of_line
     return total
 
 
@@ -361,13 +377,13 @@ def _write_without(lines, line, anew, piece, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_targets(total, sign, tokens, first, last, rows, pairs):
-    """Return `total` and, `sign` times, the losses of the targets first..last-1, one by one.
+def _fill_targets(tokens, first, last, rows, pairs, losses):
+    """Write the losses of the targets first..last-1 to the beginning of `losses`.
 
-    The loss of a target is summed over its contexts from left to right. A pair of targets counts
-    from both sides and is taken once: `pairs`, float64[window + 1, window], keeps what the last
-    targets have with the contexts behind them. A target before the line is one at its end, as in
-    the program, with the contexts that it would have before the line.
+    Each is summed over its contexts from left to right. A pair of targets counts from both sides
+    and is taken once: `pairs`, float64[window + 1, window], keeps what the last targets have with
+    the contexts behind them. A target before the line is one at its end, as in the program, with
+    the contexts that it would have before the line.
     """
     window = pairs.shape[1]
     for at in range(first, last):
@@ -383,8 +399,7 @@ def _add_targets(total, sign, tokens, first, last, rows, pairs):
         for other in behind:
             ahead[other - at - 1] = _log_share(ahead[other - at - 1])
             loss += ahead[other - at - 1]
-        total += sign * -loss
-    return total
+        losses[at - first] = -loss
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -423,24 +438,29 @@ def _product(_typing, target, context):
 
 
 @njit(cache=True, nogil=True)
-def _loss(total, piece, sample, known, lines, anew, vectors, window):
+def _loss(total, piece, sample, known, of_targets, lines, anew, vectors, window):
     """Return `total` and, line by line, the mean growth without `piece` over a sample of lines."""
-    pairs, after = np.empty((window + 1, window)), np.empty(0, np.int32)
+    pairs, after, room = np.empty((window + 1, window)), np.empty(0, np.int32), np.empty(0)
     for line in sample:
         begin, end = known.offsets[line], known.offsets[line + 1]
         for at in range(begin, end):
             if known.tokens[at] == piece:
                 after, n = _write_without(lines, line, anew, piece, after)
-                before = known.tokens[begin:end]
-                growth = _line_growth(piece, before, after[:n], vectors, pairs)
+                if len(room) < end - begin + n:
+                    room = np.empty(2 * (end - begin + n))
+                before, losses = known.tokens[begin:end], of_targets[begin:end]
+                growth = _line_growth(piece, before, losses, after[:n], vectors, pairs, room)
                 total += growth / len(sample)
                 break
     return total
 
 
 @njit(cache=True, nogil=True)
-def _line_growth(piece, before, after, vectors, pairs):
-    """Return how much the loss of a line grows, occurrence by occurrence of `piece`."""
+def _line_growth(piece, before, losses, after, vectors, pairs, room):
+    """Return how much the loss of a line grows, occurrence by occurrence of `piece`.
+
+    losses: of the targets before. room: float64, for as many targets as before and after.
+    """
     growth, shift, window = 0.0, 0, pairs.shape[1]
     for at in range(len(before)):
         if before[at] != piece:
@@ -450,16 +470,25 @@ def _line_growth(piece, before, after, vectors, pairs):
         shift += added
         if not _is_same_left(before, at, after, now, window):
             continue
-        first, last = max(at - window, 0), min(at + window + 1, len(before))
-        growth = _add_targets(growth, -1, before, first, last, vectors.rows, pairs)
+        for target in range(max(at - window, 0), min(at + window + 1, len(before))):
+            growth -= losses[target]
         first = min(max(now - window, 0), now)
         last = min(min(now + window + 1, len(after)) + added, len(after))
         if added < 0:  # the targets up to `now` are taken first, so some count twice
-            growth = _add_targets(growth, 1, after, first, now, vectors.rows, pairs)
+            growth = _add_targets(growth, after, first, now, vectors, pairs, room)
             first = now + added
         last = max(last, now + added)
-        growth = _add_targets(growth, 1, after, first, last, vectors.rows, pairs)
+        growth = _add_targets(growth, after, first, last, vectors, pairs, room)
     return growth
+
+
+@njit(cache=True, nogil=True)
+def _add_targets(total, tokens, first, last, vectors, pairs, room):
+    """Return `total` and the losses of the targets first..last-1, one by one."""
+    _fill_targets(tokens, first, last, vectors.rows, pairs, room)
+    for k in range(last - first):
+        total += room[k]
+    return total
 
 
 @njit(cache=True, nogil=True)
