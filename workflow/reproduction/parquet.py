@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 
 
 def write_parquet(path: str | Path, frame: pd.DataFrame) -> None:
-    """Write `frame` without its index, whole or not at all."""
+    """Write `frame` without its index, whole or not at all.
+
+    Most columns are numbers that differ from row to row. Files are a fifth smaller where these are
+    compressed as they are, not by a dictionary of them.
+    """
     with atomic_path(path) as temporary:
-        frame.to_parquet(temporary, index=False, compression="zstd")
+        frame.to_parquet(
+            temporary, index=False, compression="zstd", compression_level=9, use_dictionary=False
+        )
 
 
 def write_columns(path: str | Path, columns: Columns) -> None:
