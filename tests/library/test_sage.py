@@ -11,7 +11,8 @@ from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_co
 from sagevocab.corpus.words import Normalizer, WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.pruning.kernels import sample_keys
-from sagevocab.pruning.sage import build_sage
+from sagevocab.pruning.sage import build_sage, initial_embeddings
+from sagevocab.segmentation.segmenter import GreedySegmenter
 from sagevocab.settings import SageSettings, settings_from
 from sagevocab.training import train
 from sagevocab.word2vec.embeddings import Word2VecSettings
@@ -168,6 +169,23 @@ def test_inputs_that_do_not_go_together_are_reported():
             make_corpus(), PIECES, None, vectors_for(PIECES),
             settings_from("released_loss", **SMALL), Word2VecSettings(),
         )  # fmt: skip
+
+
+def test_vectors_of_shuffled_words_take_losses_on_the_text():
+    settings, corpus = {**SMALL, "retrain": False}, make_corpus(0)
+    seen = []
+
+    def trained(contexts):
+        sage = settings_from("printed", **settings, contexts=contexts)
+        made = build(sage, corpus)
+        segmenter = GreedySegmenter(PIECES)
+        vectors = initial_embeddings(corpus, segmenter, sage, Word2VecSettings(dimension=4))
+        seen.append(vectors.target.tolist())
+        return made.ablations["loss"].tolist()
+
+    real, shuffled, of_vectors = map(trained, ("real", "shuffled", "shuffled_vectors"))
+    assert of_vectors == real != shuffled  # the toy's vectors are the same for all
+    assert seen[2] == seen[1] != seen[0]
 
 
 def test_controls_take_contexts_away_and_change_nothing_else():

@@ -139,7 +139,7 @@ def _sage_settings(config: Configuration, stanza: Tokenizer) -> dict[str, Any]:
 def _start(initial: str, reading: Mapping[str, Any], seed: int) -> str:
     if not _has_vectors(reading):
         return ""
-    shuffled = ".shuffled" if reading["contexts"] == "shuffled" else ""
+    shuffled = ".shuffled" if reading["contexts"].startswith("shuffled") else ""
     return f"{initial}.{reading['decoder']}{shuffled}.seed{seed}"
 
 

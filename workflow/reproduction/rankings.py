@@ -11,7 +11,7 @@ from sagevocab.corpus.words import WordCorpus
 from sagevocab.errors import UserError
 from sagevocab.files import Columns
 from sagevocab.pieces import prunable
-from sagevocab.pruning.sage import make_losses, use_embeddings, with_contexts
+from sagevocab.pruning.sage import make_losses, text_of_losses, use_embeddings
 from sagevocab.settings import SageSettings
 from sagevocab.word2vec.embeddings import Embeddings
 
@@ -61,7 +61,7 @@ def take_rankings(
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
     rankings: Columns = {"iteration": [], "piece": [], "loss": []}
-    corpus = with_contexts(corpus, settings)
+    corpus = text_of_losses(corpus, settings)
     prunable_pieces = np.array(prunable(pieces))
     losses = make_losses(corpus, pieces, merges, settings)
     use_embeddings(losses, embeddings, pieces, settings)

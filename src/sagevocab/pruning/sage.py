@@ -23,7 +23,7 @@ count that needs no vectors (`loss.TokensPerLine`); neither do the losses `unigr
 `bigram_code` (`codes`).
 
 `contexts` make a control of the algorithm: `zero` takes vectors of zero, `shuffled` a text whose
-words are permuted. Nothing else changes, so the difference is what contexts do.
+words are permuted, `shuffled_vectors` vectors of that text and losses of the real one.
 """
 
 from __future__ import annotations
@@ -114,14 +114,15 @@ def build_sage(
     """
     embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
-    corpus = with_contexts(corpus, settings)
+    text = text_of_losses(corpus, settings)
     if settings.loss == RELEASED:
-        return _build_as_released(corpus, pieces, merges, embeddings, settings, progress)
-    losses = make_losses(corpus, pieces, merges, settings)
+        return _build_as_released(text, pieces, merges, embeddings, settings, progress)
+    losses = make_losses(text, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings)
     while (left := pruning.size - settings.vocab_size) > 0:
         if pruning.retraining_is_due():
-            trained = train(corpus, pruning.segmenter(), word2vec, progress)
+            of_vectors = _text_of_vectors(corpus, settings)
+            trained = train(of_vectors, pruning.segmenter(), word2vec, progress)
             pruning.use_embeddings(trained)
         pruning.prune(min(settings.prune_batch, left))
         done = len(pieces) - pruning.size
@@ -174,12 +175,16 @@ def initial_embeddings(
     """
     if not settings.has_vectors:
         return Embeddings.zero(segmenter.pieces, word2vec.dimension)
-    corpus = with_contexts(corpus, settings)
-    return train_embeddings(corpus, segmenter, word2vec, progress)
+    return train_embeddings(_text_of_vectors(corpus, settings), segmenter, word2vec, progress)
 
 
-def with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
-    """Return the text that embeddings are trained and losses taken on."""
+def _text_of_vectors(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
+    is_shuffled = settings.contexts in ("shuffled", "shuffled_vectors")
+    return corpus.shuffled(settings.seed) if is_shuffled else corpus
+
+
+def text_of_losses(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
+    """Return the text that losses are taken on."""
     return corpus.shuffled(settings.seed) if settings.contexts == "shuffled" else corpus
 
 

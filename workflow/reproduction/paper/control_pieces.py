@@ -36,6 +36,10 @@ CONTROLS = {
     "swallowed": "swallowed",
     **{f"{name}_zero": f"{label} without vectors" for name, label in SAGE.items()},
     **{f"{name}_shuffled": f"{label}, shuffled words" for name, label in SAGE.items()},
+    **{
+        f"{name}_shuffled_vectors": f"{label}, vectors of shuffled words"
+        for name, label in SAGE.items()
+    },
 }
 LABELS = SAGE | CONTROLS
 
