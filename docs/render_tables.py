@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from itertools import permutations, product
+from math import isnan, nan
 from pathlib import Path
 from statistics import mean
 from textwrap import wrap
@@ -46,6 +47,11 @@ PROGRAM = "SaGe (released)"
 VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
 ALL = (PROGRAM, *VERSIONS)
 SIZE = "16,000 pieces"
+ALTERED = {  # what a control has of contexts -> how its label ends
+    "zero": " without vectors",
+    "shuffled_vectors": ", vectors of shuffled words",
+    "shuffled": ", shuffled words",
+}
 SIZES = {
     "8,000": ("English", "Turkish"),
     "16,000": tuple(LANGUAGES.values()),
@@ -168,16 +174,14 @@ def _cells(page: str) -> list[list[str]]:
 
 
 def shares() -> list[str]:
-    """Return what vectors, and contexts across words, account for, with intervals over seeds."""
+    """Return what vectors, contexts across words and shuffled words account for, by seeds."""
     cells = _cells((REFERENCE / "controls/table_overlap_sizes.md").read_text("utf-8"))
-    found = {tuple(row[:2]): row[-2:] for row in cells}
+    found = {tuple(row[:2]): row[-len(TAKEN_AWAY) :] for row in cells}
     rows = [
-        [language, *(cell for version in ALL for cell in found[version, f"{language}, {SIZE}"])]
-        for language in LANGUAGES.values()
+        [version, text, *(cell.replace(" %", "") for cell in found[version, f"{text}, {SIZE}"])]
+        for version, text in product(ALL, LANGUAGES.values())
     ]
-    head = [f"{version}: {share}" for version in ALL for share in TAKEN_AWAY.values()]
-    rows = [[cell.replace(" %", "") for cell in row] for row in rows]
-    return markdown_table(["%", *head], rows)
+    return markdown_table(["%", "text", *TAKEN_AWAY.values()], rows)
 
 
 def found() -> list[str]:
@@ -189,19 +193,20 @@ def found() -> list[str]:
     def span(values: pd.Series) -> str:
         return f"{100 * values.min():.0f} to {100 * values.max():.0f} %"
 
-    def lost(version: str, changed: str) -> str:
-        return span(1 - runs[version, f"{version}{changed}"]["place"])
+    def lost(version: str, kind: str) -> str:
+        return span(1 - runs[version, f"{version}{ALTERED[kind]}"]["place"])
 
-    seeds, counts = (span(runs[PROGRAM, one]["mean"]) for one in ("its own seeds", "counts"))
+    compared = (f"{PROGRAM}{ALTERED['zero']}", "its own seeds", "counts")
+    without, seeds, counts = (span(runs[PROGRAM, one]["mean"]) for one in compared)
     printed = VERSIONS[1]
     text = [
-        f"- **The authors' program mostly counts.** In six languages vectors "
-        f"account for {lost(PROGRAM, ' without vectors')} of its choice; vectors of shuffled words "
-        f"change {lost(PROGRAM, ', shuffled words')}. Of what it prunes, another seed prunes "
-        f"{seeds}, a ratio of two counts {counts}. "
-        "(The figure has its loss alone.)",
-        f"- **The printed algorithm uses vectors more**: {lost(printed, ' without vectors')} "
-        f"of its choice; contexts across words alone {lost(printed, ', shuffled words')}.",
+        "- **Most of what the authors' program prunes is pruned without vectors, too**: "
+        f"{without} in six languages, where another seed prunes {seeds}, a ratio of two counts "
+        f"{counts}. From random pruning to another seed, vectors account for "
+        f"{lost(PROGRAM, 'zero')}, contexts across words in them for "
+        f"{lost(PROGRAM, 'shuffled_vectors')}. (The figure has the program's loss alone.)",
+        f"- **The printed algorithm uses vectors more**: they account for "
+        f"{lost(printed, 'zero')}, contexts across words for {lost(printed, 'shuffled_vectors')}.",
     ]
     return [line for item in text for line in wrap(item, 118, subsequent_indent="  ")]
 
@@ -218,12 +223,12 @@ def overlap_sizes() -> list[str]:
                 continue
             means = of_run["mean"][["its own seeds", "pruned at random"]]
             place = of_run["place"]
-            lacking = [f"{version} without vectors", f"{version}, shuffled words"]
-            shares = [place["counts"], *(1 - place[control] for control in lacking)]
-            cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, shares)]
-            rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
+            lacking = (f"{version}{by}" for by in ALTERED.values())
+            shares = [place["counts"], *(1 - place.get(control, nan) for control in lacking)]
+            shown = [NOTHING if isnan(share) else f"{100 * share:.0f} %" for share in shares]
+            rows.append([size, version, language, *map("{:.3f}".format, means), *shown])
     head = ["pieces", "version", "text", "another seed", "random", "place of counts"]
-    return markdown_table([*head, "all vectors", "contexts across words"], rows)
+    return markdown_table([*head, *TAKEN_AWAY.values()], rows)
 
 
 def pieces() -> list[str]:

@@ -188,7 +188,7 @@ def test_vectors_of_shuffled_words_take_losses_on_the_text():
     assert seen[2] == seen[1] != seen[0]
 
 
-def test_controls_take_contexts_away_and_change_nothing_else():
+def test_controls_take_contexts_away_from_the_same_start():
     lines = [f"{a} {b} walking talker walks talked {a}{b}" for a in "abcdef" for b in "ghijkl"]
     built, stages = {}, {}
     for contexts in ("real", "zero", "shuffled"):

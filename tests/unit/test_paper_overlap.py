@@ -77,6 +77,8 @@ def test_a_seed_of_the_reading_and_that_of_its_control_are_left_out_together() -
 
 def test_the_table_shows_what_is_lost_without_vectors() -> None:
     rows = overlaps({"English": PRUNED}, READINGS, CONTROLS, ["at random"])
-    table = table_of_overlaps(rows, {"SaGe (printed)": {"zero": "counts"}})
-    [[[*_, vectors, across]]] = table.blocks
-    assert (vectors, across) == ("25.0 %", "–")
+    lacking = {"SaGe (printed)": {"zero": "counts"}, "another": {"shuffled": "none"}}
+    table = table_of_overlaps(rows, lacking)
+    [[[*_, vectors, words]]] = table.blocks
+    assert (vectors, words) == ("25.0 %", "–")
+    assert table.head[-2:] == ["all vectors", "shuffled words"]

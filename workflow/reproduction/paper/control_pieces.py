@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.paper.overlap import overlaps, table_of_overlaps
+from reproduction.paper.overlap import TAKEN_AWAY, overlaps, table_of_overlaps
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START
@@ -53,8 +53,7 @@ LABELS_OF_REFERENCE = {
     name: LABELS[_name_in_reference(name)] for name in LABELS if "released_loss" not in name
 }
 _TAKEN_AWAY = {
-    label: {kind: LABELS[f"{name}_{kind}"] for kind in ("zero", "shuffled")}
-    for name, label in SAGE.items()
+    label: {kind: LABELS[f"{name}_{kind}"] for kind in TAKEN_AWAY} for name, label in SAGE.items()
 }
 # Of each version, the control that counts and the one without vectors.
 _COMPARED = {

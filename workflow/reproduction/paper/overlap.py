@@ -149,8 +149,12 @@ def jackknife(value: float, without: Sequence[float]) -> tuple[float, float]:
     return value - half, value + half
 
 
-# Titles of the two shares of table_overlap, by what a control of the reading lacks.
-TAKEN_AWAY = {"zero": "all vectors", "shuffled": "contexts across words"}
+# Titles of the shares of table_overlap, by the contexts that a control of the reading is left.
+TAKEN_AWAY = {
+    "zero": "all vectors",
+    "shuffled_vectors": "contexts across words",
+    "shuffled": "shuffled words",
+}
 # Label of a reading -> what is taken away -> label of the control that lacks it.
 TakenAway = Mapping[str, Mapping[str, str]]
 
@@ -163,9 +167,10 @@ def table_overlap(pruned: Pruned, *, taken_away: TakenAway, **compared: Any) -> 
 def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway) -> Table:
     """Return the table of `overlaps`: a row for each reading and language, a column a control.
 
-    The last two columns are the shares of a choice that vectors, and contexts across words,
-    account for: 1 minus the place of the control that lacks them.
+    The last columns are the shares of a choice that vectors, contexts across words in the vectors,
+    and the order of words in vectors and losses account for: 1 minus the place of the control.
     """
+    kinds = [kind for kind in TAKEN_AWAY if any(kind in one for one in taken_away.values())]
     names = list(dict.fromkeys(rows["control"]))
     shown = (
         rows.assign(cell=rows.apply(_cell, axis=1))
@@ -176,11 +181,11 @@ def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway) -> Table:
     cells = []
     pairs = itertools.product(rows["reading"].unique(), rows["language"].unique())
     for reading, language in (pair for pair in pairs if pair in shown.index):
-        lacking = (taken_away.get(reading, {}).get(kind) for kind in TAKEN_AWAY)
+        lacking = (taken_away.get(reading, {}).get(kind) for kind in kinds)
         keys = [(reading, language, control) for control in lacking]
         shares = [_share(places.loc[key]) if key in places.index else NOTHING for key in keys]
         cells.append([reading, language, *shown.loc[(reading, language), names], *shares])
-    return Table(["", "text", *names, *TAKEN_AWAY.values()], [cells], rows)
+    return Table(["", "text", *names, *(TAKEN_AWAY[kind] for kind in kinds)], [cells], rows)
 
 
 def _share(control: Mapping[str, Any]) -> str:

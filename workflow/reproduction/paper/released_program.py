@@ -16,7 +16,7 @@ from reproduction.paper.table import Table
 
 PROGRAM, PRESET = "program", "preset"
 _COUNTS, _PRUNABLE, _RANDOM = "counts", "prunable", "random"
-_WITHOUT_CONTEXTS = {"zero": "without vectors", "shuffled": "shuffled words"}
+_WITHOUT_CONTEXTS = {"zero": "without vectors", "shuffled_vectors": "shuffled words"}
 _DRAWS = 20
 
 # What pruned -> pieces in their order: `program, seed 1`, `preset, without vectors`, ..., `counts`;
