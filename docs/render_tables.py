@@ -19,7 +19,7 @@ import pandas as pd
 
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame, read_records
 from reproduction.paper.claims_page import SIGNS
-from reproduction.paper.control_pieces import LABELS, LANGUAGES, kept_by, read_orders
+from reproduction.paper.control_pieces import LABELS, LANGUAGES, WITHOUT, kept_by, read_orders
 from reproduction.paper.formats import NOTHING, difference, number
 from reproduction.paper.overlap import TAKEN_AWAY
 from reproduction.paper.table import markdown_table
@@ -46,11 +46,6 @@ PROGRAM = "SaGe (released)"
 VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
 ALL = (PROGRAM, *VERSIONS)
 SIZE = "16,000 pieces"
-ALTERED = {  # what a control has of contexts -> how its label ends
-    "zero": " without vectors",
-    "shuffled_vectors": ", vectors of shuffled words",
-    "shuffled": ", shuffled words",
-}
 SIZES = ("8,000", "32,000")  # beside the reference run's
 
 README_ROWS = (  # statement, name, what the paper says, decimal places of SaGe's values
@@ -189,18 +184,18 @@ def found() -> list[str]:
         return f"{100 * values.min():.0f} to {100 * values.max():.0f} %"
 
     def lost(version: str, kind: str) -> str:
-        return span(1 - runs[version, f"{version}{ALTERED[kind]}"]["place"])
+        return span(1 - runs[version, WITHOUT[version][kind]]["place"])
 
-    compared = (f"{PROGRAM}{ALTERED['zero']}", "its own seeds", "counts")
+    compared = (WITHOUT[PROGRAM]["zero"], "its own seeds", "counts")
     without, seeds, counts = (span(runs[PROGRAM, one]["mean"]) for one in compared)
     printed = VERSIONS[1]
     text = [
         "- **Most of what the authors' program prunes is pruned without vectors, too**: "
-        f"{without} in six languages, where another seed prunes {seeds}, a ratio of two counts "
-        f"{counts}. From random pruning to another seed, vectors account for "
+        f"{without} in {len(LANGUAGES)} languages, where another seed prunes {seeds}, a ratio of "
+        f"two counts {counts}. From random pruning to another seed, vectors account for "
         f"{lost(PROGRAM, 'zero')}, contexts across words in them for "
         f"{lost(PROGRAM, 'shuffled_vectors')}. (The figure has the program's loss alone.)",
-        f"- **The printed algorithm uses vectors more**: they account for "
+        "- **The printed algorithm uses vectors more**: they account for "
         f"{lost(printed, 'zero')}, contexts across words for {lost(printed, 'shuffled_vectors')}.",
     ]
     return [line for item in text for line in wrap(item, 118, subsequent_indent="  ")]
@@ -215,7 +210,7 @@ def overlap_sizes() -> list[str]:
         of_run = runs.get_group((version, f"{language}, {size} pieces"))
         means = of_run["mean"][["its own seeds", "pruned at random"]]
         place = of_run["place"]
-        lacking = [f"{version}{ALTERED[kind]}" for kind in ("zero", "shuffled")]
+        lacking = [WITHOUT[version][kind] for kind in ("zero", "shuffled")]
         shares = [place["counts"], *(1 - place[control] for control in lacking)]
         cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, shares)]
         rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
@@ -253,7 +248,7 @@ def digits() -> list[str]:
     account for.
     """
     rows = []
-    for language in ("en", "tr", "de", "ru", "vi"):  # Hindi's text has no digits
+    for language in ("en", "tr", "de", "ru", "vi"):  # no piece of Hindi has a digit
         orders = read_orders(REFERENCE / f"controls/16000/{language}.parquet")
         with_digits = orders.index.str.contains(r"\d")
         counts = (orders[with_digits] >= 0).sum()

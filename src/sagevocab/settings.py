@@ -196,7 +196,7 @@ Contexts = Annotated[
     Literal["real", "zero", "shuffled", "shuffled_vectors"],
     Field(
         description="What pruning sees of contexts. real: all. The others are controls that take "
-        "them away and change nothing else. zero: all vectors are 0, without Word2Vec, so that a "
+        "them away. zero: all vectors are 0, without Word2Vec, so that a "
         "loss counts only the pairs that a removal adds. shuffled: embeddings are trained and "
         "losses taken on the text with its words permuted over all positions; lines keep their "
         "number of words. shuffled_vectors: embeddings alone are trained on it."

@@ -168,6 +168,12 @@ def test_memory_doubles_once() -> None:
         ({"seed": 2}, "bpe_initial.greedy.seed2", "bpe_initial", True),
         ({"decoder": "merges"}, "bpe_initial.merges.seed1", "bpe_initial", True),
         ({"contexts": "shuffled"}, "bpe_initial.greedy.shuffled.seed1", "bpe_initial", False),
+        (
+            {"contexts": "shuffled_vectors"},
+            "bpe_initial.greedy.shuffled.seed1",
+            "bpe_initial",
+            False,
+        ),
         ({"contexts": "zero"}, "", "bpe_initial", False),
         ({"initial_size": 24000}, "bpe_initial.24000.greedy.seed1", "bpe_initial.24000", False),
         ({"initial": "unigram"}, "unigram_initial.greedy.seed1", "unigram_initial", False),

@@ -52,7 +52,7 @@ def _name_in_reference(name: str) -> str:
 LABELS_OF_REFERENCE = {
     name: LABELS[_name_in_reference(name)] for name in LABELS if "released_loss" not in name
 }
-_TAKEN_AWAY = {
+WITHOUT = {  # version -> what is taken away -> the control
     label: {kind: LABELS[f"{name}_{kind}"] for kind in TAKEN_AWAY} for name, label in SAGE.items()
 }
 # Of each version, the control that counts and the one without vectors.
@@ -97,7 +97,7 @@ def table_overlap_sizes(paths: Iterable[Path]) -> Table:
     paths: files of prunings, each in a folder that is named by its number of pieces.
     """
     shares = [_overlaps(path) for path in paths]
-    return table_of_overlaps(pd.concat(shares, ignore_index=True), _TAKEN_AWAY)
+    return table_of_overlaps(pd.concat(shares, ignore_index=True), WITHOUT)
 
 
 def _overlaps(path: Path) -> pd.DataFrame:
