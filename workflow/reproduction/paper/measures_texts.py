@@ -257,13 +257,28 @@ def length_share(
     case: Case, *, side: str, shortest: int, longest: int | None = None, count_word_start: bool
 ) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces of `shortest` to `longest` characters."""
-    sage, bpe = (
-        share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
-    )
-    first, second = (sage, bpe) if side == "sage" else (bpe, sage)
+    first, second = _shares_of_length(case, side, shortest, longest, count_word_start)
     difference = intervals.share_difference(first, second)
     measured = _share(first, agrees=difference.low > 0)
     return replace(measured, test=difference.test, p_value=difference.p_value)
+
+
+@measure(reads=TYPES, tested=True)
+def length_share_difference(
+    case: Case, *, side: str, shortest: int, longest: int | None = None
+) -> Measurement:
+    """Share of pieces of `shortest` to `longest` characters, of one side minus the other's."""
+    return intervals.share_difference(*_shares_of_length(case, side, shortest, longest, False))
+
+
+def _shares_of_length(
+    case: Case, side: str, shortest: int, longest: int | None, count_word_start: bool
+) -> tuple[Share, Share]:
+    """Return the shares of the SaGe-only and BPE-only pieces, those of `side` first."""
+    sage, bpe = (
+        share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
+    )
+    return (sage, bpe) if side == "sage" else (bpe, sage)
 
 
 @measure()
