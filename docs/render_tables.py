@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference"
 RERUNS = REFERENCE / "reruns"
 CLAIMS = REFERENCE / "intrinsic/frames/claims.parquet"
+SEEDS = RERUNS / "claims-blocks.parquet"  # five seeds, of the loss as the reruns are
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
 PAGES = (
     "README.md",
@@ -42,9 +43,8 @@ PAGES = (
 )
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
-PROGRAM = "SaGe (released)"
-VERSIONS = ("SaGe (released loss)", "SaGe (printed)")
-ALL = (PROGRAM, *VERSIONS)
+VERSIONS = PROGRAM, PRINTED = ("SaGe (released)", "SaGe (printed)")
+LOSS = "SaGe (released loss)"  # of language models, and at other sizes, in the program's place
 SIZE = "16,000 pieces"
 SIZES = ("8,000", "32,000")  # beside the reference run's
 
@@ -60,31 +60,16 @@ README_CONTROLS = {
     "frequency": "least frequent pruned",
     "counts": "counts",
     "sage_released_zero": "without vectors",
-    "sage_released_shuffled": "shuffled words",
+    "sage_released_shuffled_vectors": "vectors of shuffled words",
 }
 MOST = 0.5
 # The sentence of the README, of the paper's Table 1.
 SENTENCE = "This gene is a pseudogene in humans and most other primates."
-PRESETS = {  # preset -> its names in the claims and in the prunings, what it is, what it is for
-    "`printed`": (
-        "sage",
-        "sage",
-        "the algorithm as the paper prints it (default)",
-        "study Algorithm 3",
-    ),
-    "`released_loss`": (
-        "sage_released",
-        "sage_released_loss",
-        "the loss of the authors' program; `released` is the program",
-        "get the paper's numbers",
-    ),
-    "`counts`": (
-        "counts",
-        "counts",
-        "a ratio of counts, without Word2Vec",
-        "get nearly that in seconds",
-    ),
-    "(a control)": ("random", "random", "pruned at random", "compare"),
+PRESETS = {  # preset -> its name in the run, what it is, what it is for
+    "`printed`": ("sage", "the algorithm as the paper prints it (default)", "study Algorithm 3"),
+    "`released`": ("sage_released", "what the authors' program prunes", "get the paper's numbers"),
+    "`counts`": ("counts", "a ratio of counts, without Word2Vec", "get nearly that in seconds"),
+    "(a control)": ("random", "pruned at random", "compare"),
 }
 CUT_SIZE = 16_000  # pieces that a model is cut to, where the rule decides
 FREQUENT = 1000
@@ -94,7 +79,7 @@ def segmentations() -> list[str]:
     """Return a sentence under BPE and three prunings of the reference run."""
     pieces = read_pieces(REFERENCE / "intrinsic/frames/vocab/en/bpe/pieces.txt")
     orders = read_orders(REFERENCE / "controls/16000/en.parquet")
-    names = {"SaGe (printed)": "sage", VERSIONS[0]: "sage_released_loss", "counts": "counts"}
+    names = {PRINTED: "sage", PROGRAM: "sage_released", "counts": "counts"}
     vocabularies = {"BPE": pieces}
     vocabularies |= {label: kept_by(orders, name) for label, name in names.items()}
     words = split_words(SENTENCE)
@@ -120,8 +105,8 @@ def presets() -> list[str]:
     tokens = ratios.groupby("name")["value"].mean()
     orders = read_orders(REFERENCE / "controls/16000/en.parquet")
     frequent, rows = frequent_starts(), []
-    for preset, (name, column, what, use) in PRESETS.items():
-        dropped = sum(orders[column].get(piece, -1) >= 0 for piece in frequent)
+    for preset, (name, what, use) in PRESETS.items():
+        dropped = sum(orders[name].get(piece, -1) >= 0 for piece in frequent)
         cells = [f"{tokens[name]:.3f}", f"{met[name]:.0f}", str(dropped), use]
         rows.append([preset, what, *cells])
     head = ["preset", "what it is", "tokens, BPE = 1", f"statements met, of {measured}"]
@@ -169,7 +154,7 @@ def shares() -> list[str]:
     found = {tuple(row[:2]): row[-len(TAKEN_AWAY) :] for row in cells}
     rows = [
         [version, text, *(cell.replace(" %", "") for cell in found[version, f"{text}, {SIZE}"])]
-        for version, text in product(ALL, LANGUAGES.values())
+        for version, text in product(VERSIONS, LANGUAGES.values())
     ]
     return markdown_table(["%", "text", *TAKEN_AWAY.values()], rows)
 
@@ -188,15 +173,14 @@ def found() -> list[str]:
 
     compared = (WITHOUT[PROGRAM]["zero"], "its own seeds", "counts")
     without, seeds, counts = (span(runs[PROGRAM, one]["mean"]) for one in compared)
-    printed = VERSIONS[1]
     text = [
         "- **Most of what the authors' program prunes is pruned without vectors, too**: "
         f"{without} in {len(LANGUAGES)} languages, where another seed prunes {seeds}, a ratio of "
         f"two counts {counts}. From random pruning to another seed, vectors account for "
         f"{lost(PROGRAM, 'zero')}, contexts across words in them for "
-        f"{lost(PROGRAM, 'shuffled_vectors')}. (The figure has the program's loss alone.)",
+        f"{lost(PROGRAM, 'shuffled_vectors')}.",
         "- **The printed algorithm uses vectors more**: they account for "
-        f"{lost(printed, 'zero')}, contexts across words for {lost(printed, 'shuffled_vectors')}.",
+        f"{lost(PRINTED, 'zero')}, contexts across words for {lost(PRINTED, 'shuffled_vectors')}.",
     ]
     return [line for item in text for line in wrap(item, 118, subsequent_indent="  ")]
 
@@ -206,7 +190,7 @@ def overlap_sizes() -> list[str]:
     table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
     runs = table.set_index("control").groupby(["reading", "language"])
     rows = []
-    for size, version, language in product(SIZES, VERSIONS, ("English", "Turkish")):
+    for size, version, language in product(SIZES, (LOSS, PRINTED), ("English", "Turkish")):
         of_run = runs.get_group((version, f"{language}, {size} pieces"))
         means = of_run["mean"][["its own seeds", "pruned at random"]]
         place = of_run["place"]
@@ -219,9 +203,9 @@ def overlap_sizes() -> list[str]:
 
 
 def pieces() -> list[str]:
-    """Return the pieces on which SaGe (released loss) and counts differ."""
+    """Return the pieces on which SaGe (released) and counts differ."""
     table = pd.read_csv(REFERENCE / "controls/table_pieces_differ.csv")
-    either = ["SaGe (released loss)", "counts"]
+    either = [PROGRAM, "counts"]
     table = table[table["pruned_by"].isin(either) & table["kept_by"].isin(either)]
     rows = [
         [
@@ -244,8 +228,8 @@ def pieces() -> list[str]:
 def digits() -> list[str]:
     """Return how many pieces with digits each version and control prunes, the mean over seeds.
 
-    And, among pieces without digits, what share of the choice of SaGe (released loss) counts
-    account for.
+    And, among pieces without digits, what share of the choice of SaGe (released) counts account
+    for.
     """
     rows = []
     for language in ("en", "tr", "de", "ru", "vi"):  # no piece of Hindi has a digit
@@ -255,14 +239,14 @@ def digits() -> list[str]:
         means = counts.groupby(lambda name: name.partition(".")[0]).mean()
         versions = [
             f"{version}{by}"
-            for version in ("sage", "sage_released_loss")
-            for by in ("", "_shuffled", "_zero")
+            for version in ("sage", "sage_released")
+            for by in ("", "_shuffled_vectors", "_zero")
         ]
         shown = [f"{means[name]:.0f}" for name in (*versions, "counts", "random")]
         without = f"{100 * _accounted_by_counts(orders[~with_digits] >= 0):.0f} %"
         rows.append([LANGUAGES[language], f"{with_digits.sum():,}", *shown, without])
-    blind = ["shuffled words", "without vectors"]
-    head = ["pieces with digits", "of 20,000", VERSIONS[1], *blind, VERSIONS[0], *blind]
+    blind = ["vectors of shuffled words", "without vectors"]
+    head = ["pieces with digits", "of 20,000", PRINTED, *blind, PROGRAM, *blind]
     without = "without digits: counts account for"
     return markdown_table([*head, "counts", "random", without], rows)
 
@@ -273,7 +257,7 @@ def _accounted_by_counts(pruned: pd.DataFrame) -> float:
     pruned: bool, a row a piece and a column a vocabulary, `NAME` or `NAME.seedN`.
     """
     named = pruned.columns.str.partition(".").get_level_values(0)
-    seeds, draws = pruned.columns[named == "sage_released_loss"], pruned.columns[named == "random"]
+    seeds, draws = pruned.columns[named == "sage_released"], pruned.columns[named == "random"]
 
     def overlap(pairs: Iterable[tuple[str, str]]) -> float:
         return mean((pruned[a] & pruned[b]).sum() / pruned[a].sum() for a, b in pairs)
@@ -306,7 +290,7 @@ def causal() -> list[str]:
         seeds, of_bpe = found[["seeds", "baseline_value"]].iloc[0]
         rows.append([model, language, f"{seeds:.0f}", f"{of_bpe:.3f}", *differences])
     head = ["lines, model", "text", "seeds", "BPE", "random", "counts", "counts, ranked again"]
-    return markdown_table([*head, "without vectors", "shuffled words", VERSIONS[0]], rows)
+    return markdown_table([*head, "without vectors", "shuffled words", LOSS], rows)
 
 
 def cut() -> list[str]:
@@ -329,10 +313,10 @@ def vectors() -> list[str]:
     data = pd.read_csv(REFERENCE / "controls/vectors/table_vectors.csv")
     data = data[data["baseline"] == "BPE"].groupby("tokenizer")
     names = {
-        VERSIONS[0]: VERSIONS[0],
+        LOSS: LOSS,
         "counts": "counts",
-        f"{VERSIONS[0]} without vectors": "without vectors",
-        f"{VERSIONS[0]}, shuffled words": "shuffled words",
+        f"{LOSS} without vectors": "without vectors",
+        f"{LOSS}, shuffled words": "shuffled words",
         "pruned at random": "pruned at random (five times)",
     }
     rows = []
@@ -354,11 +338,11 @@ def halves() -> list[str]:
 
 def trainers() -> list[str]:
     """Return the claims with two trainers of Word2Vec."""
-    return _two_runs({"blocks": CLAIMS, "gensim": RERUNS / "claims-gensim.parquet"})
+    return _two_runs({"blocks": SEEDS, "gensim": RERUNS / "claims-gensim.parquet"})
 
 
 def _two_runs(runs: dict[str, Path]) -> list[str]:
-    return two_runs_markdown(runs, CLAIMS, VALUES)
+    return two_runs_markdown(runs, SEEDS, VALUES)
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
