@@ -143,20 +143,24 @@ def _with_verdict(row: pd.Series, places: int) -> str:
     return f"{number(row['value'], f'.{places}f')} {SIGNS[row['verdict']]}"
 
 
-def _cells(page: str) -> list[list[str]]:
-    """Return the cells of each line of a page that is a table, and of the lines below it."""
-    return [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in page.splitlines()]
+def _cells(line: str) -> list[str]:
+    """Return the cells of a line of a table."""
+    return re.split(r" (?<!\\)\| ", line.removeprefix("| ").removesuffix(" |"))
 
 
 def shares() -> list[str]:
-    """Return what vectors, contexts across words and shuffled words account for, by seeds."""
-    cells = _cells((REFERENCE / "controls/table_overlap_sizes.md").read_text("utf-8"))
-    found = {tuple(row[:2]): row[-len(TAKEN_AWAY) :] for row in cells}
+    """Return what vectors, and contexts across words in them, account for, by seeds."""
+    page = (REFERENCE / "controls/table_overlap_sizes.md").read_text("utf-8")
+    head, _, *cells = (_cells(line) for line in page.splitlines() if line.startswith("|"))
+    titles = [TAKEN_AWAY[kind] for kind in ("zero", "shuffled_vectors")]
+    places = [head.index(title) for title in titles]
+    found = {tuple(row[:2]): [row[place].replace(" %", "") for place in places] for row in cells}
     rows = [
-        [version, text, *(cell.replace(" %", "") for cell in found[version, f"{text}, {SIZE}"])]
-        for version, text in product(VERSIONS, LANGUAGES.values())
+        [text, *found[PROGRAM, f"{text}, {SIZE}"], *found[PRINTED, f"{text}, {SIZE}"]]
+        for text in LANGUAGES.values()
     ]
-    return markdown_table(["%", "text", *TAKEN_AWAY.values()], rows)
+    head = [f"{version}: {title}" for version, title in product(VERSIONS, titles)]
+    return markdown_table(["%", *head], rows)
 
 
 def found() -> list[str]:

@@ -251,9 +251,9 @@ declare(
     """Contexts or counts: the share of the pieces pruned by SaGe that controls prune, too, which
     start from the same vocabulary and do not look at contexts; beside it, the share that two seeds
     of SaGe have in common. Means over all pairs of seeds, with the lowest and the highest. The last
-    columns are what SaGe without vectors, and on shuffled words for vectors and losses, lacks on
-    the way from random pruning to another seed of SaGe, with 95 % intervals over seeds. The csv
-    file has every control's place on this way. The paper has no such table.
+    columns are what SaGe without vectors, and with those of shuffled words, lacks on the way from
+    random pruning to another seed of SaGe, with 95 % intervals over seeds. The csv file has every
+    control's place on this way. The paper has no such table.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
     settings={

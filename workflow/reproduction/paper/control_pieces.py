@@ -42,23 +42,13 @@ CONTROLS = {
     },
 }
 LABELS = SAGE | CONTROLS
-
-
-def _name_in_reference(name: str) -> str:
-    """Return what a tokenizer of the reference run is: its `released` was the loss alone."""
-    return name.replace("sage_released", "sage_released_loss")
-
-
-LABELS_OF_REFERENCE = {
-    name: LABELS[_name_in_reference(name)] for name in LABELS if "released_loss" not in name
-}
 WITHOUT = {  # version -> what is taken away -> the control
     label: {kind: LABELS[f"{name}_{kind}"] for kind in TAKEN_AWAY} for name, label in SAGE.items()
 }
 # Of each version, the control that counts and the one without vectors.
 _COMPARED = {
     "sage": ("extra_tokens", "sage_zero"),
-    "sage_released_loss": ("counts", "sage_released_loss_zero"),
+    "sage_released": ("counts", "sage_released_zero"),
 }
 _EXAMPLES = 10
 _SIZE_OF_RUN = "16000"
@@ -77,8 +67,7 @@ def read_orders(path: Path) -> pd.DataFrame:
     of_run = path.parents[2] / "intrinsic/prunings" / path.name
     if path.parent.name != _SIZE_OF_RUN or not of_run.exists():
         return orders
-    run = read_parquet(of_run).set_index("piece").rename(columns=_name_in_reference)
-    return pd.concat([run, orders], axis=1)
+    return pd.concat([read_parquet(of_run).set_index("piece"), orders], axis=1)
 
 
 def kept_by(orders: pd.DataFrame, name: str) -> list[str]:

@@ -18,7 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from reproduction.paper.claims_frame import CONTROL, read_claims_frame
-from reproduction.paper.control_pieces import LABELS_OF_REFERENCE
+from reproduction.paper.control_pieces import LABELS
 from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.style import drawing, legend_above, name_panels
 from reproduction.paper.table import Table
@@ -70,10 +70,7 @@ def distance_rows(table_readings: Path, claims: Path) -> pd.DataFrame:
     chosen &= frame["statement"].isin(NUMBERS) & frame["value"].notna()
     frame = frame[chosen & frame["seed"].notna()].astype({"value": "float64"})
     name = frame["control"].where(frame["role"] == CONTROL, frame["tokenizer"])
-    whole = frame.assign(name=name.map(LABELS_OF_REFERENCE)).drop_duplicates(
-        ["name", "seed", "statement"]
-    )
-    whole = whole.drop_duplicates(["name", "seed", "statement"])
+    whole = frame.assign(name=name.map(LABELS)).drop_duplicates(["name", "seed", "statement"])
     of_run = whole.pivot_table("value", "name", "statement")[[*NUMBERS]]
     parts = [paper.to_frame(_PAPER).T]
     for lines, values in ((150_000, of_readings), (750_000, of_run)):

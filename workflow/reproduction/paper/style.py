@@ -83,13 +83,13 @@ _KNOWN = {
     "SaGe (printed) without vectors": TokenizerStyle(
         "#F2A65A", "#FBE3C9", "\\\\", (0, (5, 1, 1, 1)), "<"
     ),
-    "SaGe (printed), shuffled words": TokenizerStyle(
+    "SaGe (printed), vectors of shuffled words": TokenizerStyle(
         "#7A3300", "#C9A68F", "++++", (0, (2, 1)), ">"
     ),
     "SaGe (released) without vectors": TokenizerStyle(
         "#64CBBC", "#D2EFEA", "\\\\\\", (0, (5, 1, 1, 1, 1, 1)), "<"
     ),
-    "SaGe (released), shuffled words": TokenizerStyle(
+    "SaGe (released), vectors of shuffled words": TokenizerStyle(
         "#085843", "#9DBDB4", "++++++", (0, (2, 1, 1, 1)), ">"
     ),
     "UnigramLM": TokenizerStyle("#2588BA", "#ABD4E8", "|||||", (0, (7, 1)), "X"),
