@@ -14,12 +14,14 @@ from sklearn.metrics import accuracy_score
 from reproduction.paper.claims_frame import read_records
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
-NAMES = {
+VALUES = REFERENCE.parents[1] / "workflow/resources/paper_values.yaml"
+NAMES = {  # of the run of language models
     "bpe": "BPE",
     "sage": "SaGe (printed)",
     "sage_released": "SaGe (released loss)",
     "random": "pruned at random",
 }
+TESTS_OF_FAMILY = 44  # statistics.md
 PROBED = ("sage", "random")
 SCORES = {
     "sst2": accuracy_score,
@@ -88,6 +90,14 @@ def test_bits_of_n_grams_and_causal_models_are_those_of_their_lines(title, langu
             assert row["value"] == pytest.approx(rates[tokenizer], abs=1e-6)
 
 
+def test_the_least_p_value_is_adjusted_by_the_size_of_its_family():
+    records = read_records(REFERENCE / "intrinsic/frames/claims.parquet", VALUES)
+    tested = [r for r in records if (r["tokenizer"], r["family"]) == ("sage", "intrinsic")]
+    p_value, p_adjusted = min((record["p_value"], record["p_adjusted"]) for record in tested)
+    assert 0 < p_adjusted < 1
+    assert p_adjusted == pytest.approx(TESTS_OF_FAMILY * p_value, rel=1e-6)
+
+
 # --- contexts or counts
 
 CONTROLS = {
@@ -137,8 +147,7 @@ def test_values_of_sage_and_of_all_controls_are_those_of_their_prunings(statemen
     initial = set(pd.read_parquet(REFERENCE / "intrinsic/prunings/en.parquet")["piece"])
     bpe = set((REFERENCE / "intrinsic/tokenizers/en/bpe/pieces.txt").read_text("utf-8").split())
     pruned = pruned_by("en")
-    values = REFERENCE.parents[1] / "workflow/resources/paper_values.yaml"
-    records = read_records(REFERENCE / "intrinsic/frames/claims.parquet", values)
+    records = read_records(REFERENCE / "intrinsic/frames/claims.parquet", VALUES)
     records = [
         one
         for one in records
@@ -154,9 +163,9 @@ def test_values_of_sage_and_of_all_controls_are_those_of_their_prunings(statemen
 
 
 @pytest.mark.parametrize("language", ["English", "Turkish"])
-@pytest.mark.parametrize("sage", ["SaGe (printed)", "SaGe (released loss)"])
+@pytest.mark.parametrize("sage", ["SaGe (printed)", "SaGe (released)"])
 def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
-    name = {"SaGe (printed)": "sage", "SaGe (released loss)": "sage_released"}[sage]
+    name = {"SaGe (printed)": "sage", "SaGe (released)": "sage_released"}[sage]
     table = pd.read_csv(REFERENCE / "intrinsic/tables/table_overlap.csv")
     means = table[(table["language"] == language) & (table["reading"] == sage)]
     means = means.set_index("control")["mean"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,19 @@ CONFIGURATIONS = {
 
 
 def reference_run(folder: str) -> Run:
-    """Return the run of a folder of results; its texts are empty files in the working directory."""
-    files = [ROOT / name for name in CONFIGURATIONS[folder]]
+    """Return the run of a folder of results, as `committed_run` does."""
+    return committed_run(CONFIGURATIONS[folder])
+
+
+def committed_run(names: Iterable[str]) -> Run:
+    """Return the run of committed configurations.
+
+    Its texts are made as empty files in the working directory.
+
+    Raises:
+        UserError: a configuration is not one of today's code.
+    """
+    files = [ROOT / name for name in names]
     for file in files:
         for path in _source_paths(yaml.safe_load(file.read_text(encoding="utf-8"))):
             Path(path).parent.mkdir(exist_ok=True)
