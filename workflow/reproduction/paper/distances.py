@@ -24,7 +24,7 @@ from reproduction.paper.style import drawing, legend_above, name_panels
 from reproduction.paper.table import Table
 
 NUMBERS = {
-    "token_ratio": "tokens, SaGe over BPE",
+    "token_ratio": "tokens over BPE's",
     "sage_only_word_initial": "SaGe-only, start a word",
     "bpe_only_word_initial": "BPE-only, start a word",
     "bpe_only_short": "BPE-only, 2 or 3 characters",
