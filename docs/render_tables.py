@@ -41,7 +41,7 @@ PAGES = (
     "results/reference/controls/README.md",
     "results/reference/reruns/README.md",
 )
-BLOCK = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
 VERSIONS = PROGRAM, PRINTED = ("SaGe (released)", "SaGe (printed)")
 LOSS = "SaGe (released loss)"  # of language models, and at other sizes, in the program's place
@@ -363,7 +363,7 @@ def render(page: str) -> str:
 
     def filled(block: re.Match[str]) -> str:
         lines = TABLES[block[2]]()
-        return "".join([block[1], *(f"{line}\n" for line in lines), block[3]])
+        return "".join([block[1], "\n", *(f"{line}\n" for line in lines), block[3]])
 
     return BLOCK.sub(filled, page)
 

@@ -60,7 +60,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
 
 def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_path, build):
     small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
-    small.write_bytes(b"0" * 3_000_000)
+    small.write_bytes(b"0" * 1_000_000)
     large.write_bytes(b"0" * 1_000_001)
     call = {"function": "f", "settings": {}, "caption": ""}
     calls = {
@@ -71,7 +71,7 @@ def test_what_is_drawn_from_large_files_is_copied_and_its_frames_are_not(tmp_pat
     frames = tmp_path / "reference/frames"
     assert list(read_json(frames / "calls.json")) == ["figure_light"]
     assert not (frames / "large.parquet").exists()
-    assert "Drawn from more than 4 MB, which is not in `frames/`: figure_heavy." in page
+    assert "Drawn from more than 2 MB, which is not in `frames/`: figure_heavy." in page
 
 
 def test_a_constructed_task_is_no_reference(build):

@@ -20,7 +20,7 @@ Calls = dict[str, dict[str, Any]]
 # The path of a file, or paths in lists and mappings, as the function takes what is read from them.
 Paths = str | Sequence[Any] | Mapping[str, Any]
 CALLS = "calls.json"
-LARGEST_FRAMES = 4_000_000  # bytes, of what one figure or table is drawn from
+LARGEST_FRAMES = 2_000_000  # bytes, of what one figure or table is drawn from
 
 
 def each(change: Callable[[str], Any], value: Any) -> Any:
