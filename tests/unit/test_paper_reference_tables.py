@@ -17,7 +17,7 @@ REFERENCE = ROOT / "results/reference"
 
 
 def test_every_table_is_computed_again_from_what_is_committed(tmp_path: Path) -> None:
-    write_reference_tables(REFERENCE, tmp_path)
+    write_reference_tables(REFERENCE, tmp_path, None)
     written = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("table_*"))
     committed = [path.relative_to(REFERENCE) for path in (REFERENCE / "controls").rglob("table_*")]
     assert written == sorted(committed)

@@ -24,7 +24,7 @@ from reproduction.parquet import read_parquet
 from sagevocab.files import read_json, write_text
 
 
-def write_reference_tables(reference: Path, output: Path, style: Styles = None) -> None:
+def write_reference_tables(reference: Path, output: Path, style: Styles) -> None:
     """Write every table as csv and Markdown, at the same place below `output` as in `reference`.
 
     The figure of distances is beside them.
