@@ -43,7 +43,8 @@ PAGES = (
 )
 BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)", re.DOTALL)
 
-VERSIONS = PROGRAM, PRINTED = ("SaGe (released)", "SaGe (printed)")
+PROGRAM, PRINTED = "SaGe (released)", "SaGe (printed)"
+VERSIONS = (PROGRAM, PRINTED)
 LOSS = "SaGe (released loss)"  # of language models, and at other sizes, in the program's place
 SIZE = "16,000 pieces"
 SIZES = ("8,000", "32,000")  # beside the reference run's
