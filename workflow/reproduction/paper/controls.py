@@ -190,9 +190,9 @@ def table_controls_paired(
     columns = list(dict.fromkeys(zip(found["tokenizer"], found["control"], strict=True)))
     kept = found.drop_duplicates(place)[place].itertuples(index=False)
     note = (
-        "Means over seeds with 95 % intervals; seed i beside the control's seed i, or beside its "
-        f"only one. *: p < {SIGNIFICANT} by the paired t test, adjusted by Holm over a tokenizer's "
-        "statements and controls. The text is the same in all."
+        "Means over the seeds that both have (`pairs` in the csv) with 95 % intervals; a control "
+        f"without seeds is beside each. *: p < {SIGNIFICANT} by the paired t test, adjusted by "
+        "Holm over a tokenizer's statements and controls. The text is the same in all."
     )
     return Table(
         ["", "text", *(f"{sage} {MINUS} {control}" for sage, control in columns)],
@@ -205,20 +205,21 @@ def table_controls_paired(
 def paired_difference(
     seeds: Sequence[float | str], control: Sequence[float | str]
 ) -> dict[str, float]:
-    """Return the mean difference of seeds and a control's seeds, paired in order.
+    """Return the mean difference of seeds and a control's seeds, over the seeds that both have.
 
     Args:
-        seeds: values of a tokenizer's seeds.
-        control: of a control's, as many or one.
+        seeds: values of a tokenizer's seeds, from the first.
+        control: of a control's, or its only value, which stands beside every seed.
 
     Returns:
-        difference, low and high (95 % interval), p_value. All are nan where they cannot be paired;
-        interval and p-value where the difference of all seeds is the same.
+        pairs, their number; difference, low and high (95 % interval), p_value. The last four are
+        nan where there are too few pairs; interval and p-value where all differences are the same.
     """
     of, beside = numbers(seeds), numbers(control)
-    if len(of) < FEWEST_SEEDS or len(beside) not in (1, len(of)):
-        return dict.fromkeys(("difference", "low", "high", "p_value"), np.nan)
-    return student(of - beside)._asdict()
+    pairs = len(of) if len(beside) == 1 else min(len(of), len(beside))
+    if pairs < FEWEST_SEEDS:
+        return {"pairs": pairs} | dict.fromkeys(("difference", "low", "high", "p_value"), np.nan)
+    return {"pairs": pairs} | student(of[:pairs] - beside[:pairs])._asdict()
 
 
 def _difference_cell(row: Mapping[str, Any]) -> str:
