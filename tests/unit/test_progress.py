@@ -106,6 +106,34 @@ def test_costs_follow_the_lines_the_trainer_and_the_budget() -> None:
     assert 400 < seconds_of_jobs(run_of(lm=small))["train_causal"] < 500
 
 
+def test_costs_follow_the_presets_of_the_builds() -> None:
+    english = {"languages": ["en"], "language_settings": {"en": {"lines": 750_000}}}
+    hours = {
+        preset: costs_of(
+            run_of(
+                **english,
+                tokenizers=["bpe", "sage"],
+                tokenizer_settings={"sage": {"preset": preset, "seeds": 1}},
+                analysis={"heuristics": []},
+                lm={"enabled": False},
+            ),
+            {"build_sage": 1},
+        ).core_hours
+        for preset in ("printed", "released")
+    }
+    assert hours["released"] > 5 * hours["printed"]
+
+
+@pytest.mark.parametrize(("name", "lines"), [("text.txt", 35), ("text.txt.xz", 100)])
+def test_lines_of_a_local_text_are_by_its_size(tmp_path, name: str, lines: int) -> None:
+    text = tmp_path / name
+    text.write_bytes(b"a" * 3500)
+    local = {"en": {"lines": None, "source": {"path": str(text)}}}
+    run = run_of(languages=["en"], language_settings=local)
+    without_start = seconds_of_jobs(run)["index_words"] - 2
+    assert without_start == pytest.approx(26 * lines / 750_000)
+
+
 def test_downloads_are_what_the_catalogue_says_of_each_set_once() -> None:
     sets = {"languages": ["en", "tr"], "domains": ["legal"], "tasks": ["cola"]}
     few = {"probes": {"tasks": ["cola"]}, "lm": {"enabled": False}}

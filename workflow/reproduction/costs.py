@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reproduction.data.files import local_files
+from sagevocab.files import COMPRESSED
 
 if TYPE_CHECKING:
     from reproduction.run import Run
@@ -32,7 +33,7 @@ CORE_SECONDS = {
     "train_unigram_initial": 340,
     "train_wordpiece": 25,
     "train_embeddings": 2160,
-    "build_sage": 110,
+    "build_sage": 45,
     "prune_control": 7,
     "measure_rankings": 300,
     "count_pieces_compared": 21,
@@ -54,10 +55,12 @@ CAPPED_SECONDS = {
 # Rules that train a causal model, or evaluate cut ones for about as long.
 OF_CAUSAL_MODELS = ("train_causal", "train_whole_model", "cut_models")
 CAUSAL_SECONDS = 2.5e-9  # a line and a weight, of a core with bf16
-BLOCKS_SECONDS = 350  # of train_embeddings with `trainer: blocks`
+BLOCKS_SECONDS = 50  # of train_embeddings with `trainer: blocks`
+RELEASED_SECONDS = 330  # of build_sage with the preset `released`
 WHOLE_WIKIPEDIA = 2_900_000  # lines of a text that is taken whole, as Turkish
 PACKAGED = 5_000  # lines of a text that a package ships
 LINE_BYTES = 100  # of a local text
+COMPRESSED_LINE_BYTES = 35  # of one that is compressed
 START_SECONDS = 2.0  # of any job
 FINETUNING_HOURS = 100 / 90  # of a GPU
 UPDATES_AN_HOUR = 4700 / 24  # of a pretraining, on the card of the paper
@@ -109,6 +112,11 @@ def core_seconds(run: Run) -> dict[str, float]:
     seconds = {rule: lines / LINES * one for rule, one in CORE_SECONDS.items()}
     if run.config.word2vec.trainer == "blocks":
         seconds["train_embeddings"] = lines / LINES * BLOCKS_SECONDS
+    presets = [run.tokenizer(name).preset for name in run.built_by("sage")]
+    if presets:
+        released = presets.count("released") / len(presets)
+        of_a_build = released * RELEASED_SECONDS + (1 - released) * CORE_SECONDS["build_sage"]
+        seconds["build_sage"] = lines / LINES * of_a_build
     for rule, (one, most) in CAPPED_SECONDS.items():
         seconds[rule] = min(lines / most, 1) * one
     if not run.config.lm.gpus:
@@ -141,11 +149,15 @@ def _lines(run: Run, language: str) -> float:
     """Return about how many lines of a language are trained on."""
     lines, source = run.language(language).lines, run.source("language_settings", language)
     if source.kind == "path":
-        sizes = sum(Path(file).stat().st_size for file in local_files(source.name))
-        there = sizes / LINE_BYTES
+        there = sum(map(_lines_of_file, local_files(source.name)))
     else:
         there = PACKAGED if source.kind == "package" else WHOLE_WIKIPEDIA
     return min(lines or there, there)
+
+
+def _lines_of_file(file: str | Path) -> float:
+    is_compressed = Path(file).suffix in COMPRESSED
+    return Path(file).stat().st_size / (COMPRESSED_LINE_BYTES if is_compressed else LINE_BYTES)
 
 
 def _downloads(run: Run) -> int:
