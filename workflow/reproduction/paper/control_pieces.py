@@ -21,7 +21,7 @@ from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START
 
 LANGUAGES = {"en": "English", "tr": "Turkish", "de": "German", "ru": "Russian"}
-LANGUAGES |= {"vi": "Vietnamese", "hi": "Hindi"}
+LANGUAGES |= {"vi": "Vietnamese", "hi": "Hindi", "ar": "Arabic"}
 SAGE = {
     "sage": "SaGe (printed)",
     "sage_released": "SaGe (released)",
