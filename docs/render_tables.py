@@ -68,8 +68,8 @@ MOST = 0.5
 SENTENCE = "This gene is a pseudogene in humans and most other primates."
 PRESETS = {  # preset -> its name in the run, what it is, what it is for
     "`printed`": ("sage", "the algorithm as the paper prints it (default)", "study Algorithm 3"),
-    "`released`": ("sage_released", "what the authors' program prunes", "get the paper's numbers"),
-    "`counts`": ("counts", "a ratio of counts, without Word2Vec", "get nearly that in seconds"),
+    "`released`": ("sage_released", "what the authors' program prunes", "come near the paper"),
+    "`counts`": ("counts", "a ratio of counts, without Word2Vec", "come nearly as near"),
     "(a control)": ("random", "pruned at random", "compare"),
 }
 CUT_SIZE = 16_000  # pieces that a model is cut to, where the rule decides
@@ -111,9 +111,8 @@ def presets() -> list[str]:
         cells = [f"{tokens[name]:.3f}", f"{met[name]:.0f}", str(dropped), use]
         rows.append([preset, what, *cells])
     head = ["preset", "what it is", "tokens, BPE = 1", f"statements met, of {measured}"]
-    return markdown_table(
-        [*head, f"pruned of the {FREQUENT:,} most frequent word starts", "take it to"], rows
-    )
+    head += [f"pruned of the {FREQUENT:,} most frequent word starts (3+ letters)", "take it to"]
+    return markdown_table(head, rows)
 
 
 def frequent_starts() -> list[str]:
@@ -182,7 +181,7 @@ def found() -> list[str]:
         "- **Most of what the authors' program prunes is pruned without vectors, too**: "
         f"{without} in {len(LANGUAGES)} languages, where another seed prunes {seeds}, a ratio of "
         f"two counts {counts}. From random pruning to another seed, vectors account for "
-        f"{lost(PROGRAM, 'zero')}, contexts across words in them for "
+        f"{lost(PROGRAM, 'zero')}, contexts across words for "
         f"{lost(PROGRAM, 'shuffled_vectors')}.",
         "- **The printed algorithm uses vectors more**: they account for "
         f"{lost(PRINTED, 'zero')}, contexts across words for {lost(PRINTED, 'shuffled_vectors')}.",
