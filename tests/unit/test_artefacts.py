@@ -15,14 +15,12 @@ from reproduction.artefacts.registry import (
     _function,
     each,
     flat,
-    make,
     reference_artefacts,
     registered,
 )
 from reproduction.config import load_run
 from reproduction.reference_runs import CONFIGURATIONS, REFERENCE, reference_run
 from reproduction.run import Run
-from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
 WITHOUT_MODELS = {"lm": {"enabled": False}}
@@ -90,12 +88,10 @@ def test_what_reads_texts_or_models_is_not_drawn_from_measurements_alone(demo, a
         (WITHOUT_MODELS, "table_ner"),
     ],
 )
-def test_what_a_run_has_nothing_for_is_refused_in_one_line(changes, name) -> None:
+def test_a_run_lacks_what_it_has_nothing_for(changes, name) -> None:
     run = load_run(changes)
     [one] = (one for one in registered(run) if one.name == name)
     assert not one.is_in(run)
-    with pytest.raises(UserError, match=f"config keys .*{name}"):
-        make(name, reads={}, settings=None, caption="", files={})
 
 
 def test_what_is_in_no_frame_is_declared_with_all_seeds_and_the_baseline(artefacts, demo) -> None:

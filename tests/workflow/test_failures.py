@@ -49,6 +49,14 @@ def test_a_misspelt_target_gets_a_hint(tiny) -> None:
     assert "hint: there is no target figur_fertility; near it are figure_fertility" in run.stderr
 
 
+def test_a_table_without_what_it_compares_is_refused_before_the_first_job(tiny) -> None:
+    (tiny.checkout / "few.yaml").write_text("{tokenizers: [bpe, sage], analysis: {heuristics: []}}")
+    run = tiny("-n", "table_overlap", extra=("few.yaml",))
+    assert run.returncode != 0
+    (line,) = error_lines(run)
+    assert "nothing for table_overlap to show; list sage or sage_released, and controls" in line
+
+
 def test_the_paper_plans_everything(tiny) -> None:
     run = tiny("-n", "all", config=())
     assert run.returncode == 0, run.stderr[-3000:]

@@ -301,6 +301,11 @@ def part_of(target):
     return [name for name, whole in ARTEFACTS.items() if whole == target]
 
 
+def refuse(objection):
+    """An input that ends the plan with an error."""
+    return lambda wildcards: sys.exit(f"error: {objection}")
+
+
 def files_of(artefact):
     """The files of a figure or a table, by their format."""
     files, shown = places(artefact.name), SHOWN[artefact.kind]

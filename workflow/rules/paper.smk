@@ -18,6 +18,7 @@ for artefact in registered(run):
         input:
             ignore_dates_of_scripts,
             **{name: input_files(paths) for name, paths in artefact.inputs(run).items()},
+            **({} if artefact.is_in(run) else {"refused": refuse(artefact.objection)}),
         output:
             **files_of(artefact),
         # Two tables are long tests.
@@ -28,7 +29,7 @@ for artefact in registered(run):
             **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
         params:
             reads=artefact.inputs(run),
-            settings=artefact.arguments(run) if artefact.is_in(run) else None,
+            settings=artefact.arguments(run) if artefact.is_in(run) else {},
             name=artefact.name,
             caption=uncompared(CAPTIONS.get(artefact.name)),
             code=code_of("artefact.py", *artefact.functions),

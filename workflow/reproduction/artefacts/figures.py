@@ -103,6 +103,7 @@ declare(
     numbers.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
+    needs="sage or sage_released, and controls of it such as random and sage_zero",
     settings={"controls": _controls_of_readings},
     reads={
         "rows": Read("tables/table_overlap.csv", each="paper.table.read_csv"),

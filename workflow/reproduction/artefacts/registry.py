@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.paper.frames import Paths, each, flat
-from sagevocab.errors import UserError
 
 # A run: `reproduction.run.Run`, which jobs that draw need not import.
 Run = Any
@@ -65,7 +64,8 @@ class Artefact:
     of, besides `all` and `paper`: intrinsic, downstream, or paper for neither of these.
     caption: reStructuredText. reads: argument -> what it reads. settings: argument -> value.
     languages, tokenizers: what {lang} and {tok} stand for. when: whether a run has it; by default
-    where there are languages, and tokenizers if it selects some. notes: of a table. memory: MB;
+    where there are languages, and tokenizers if it selects some. needs: what a configuration lists
+    for it. notes: of a table. memory: MB;
     None for a job of seconds, which runs where Snakemake does. of_domains: it is made of each text
     of another domain, which {corpus} stands for, else for `train`; its name ends in `_domain`.
     domain: of which.
@@ -81,6 +81,7 @@ class Artefact:
     languages: Of = lambda run: run.languages
     tokenizers: Of | None = None
     when: Of | None = None
+    needs: str = "what it compares, and bpe"
     notes: Callable[[Run], list[str]] | None = None
     memory: int | None = None
     of_domains: bool = False
@@ -110,6 +111,14 @@ class Artefact:
         if self.when:
             return bool(self.when(run))
         return bool(self.languages(run)) and bool(not self.tokenizers or self.tokenizers(run))
+
+    @property
+    def objection(self) -> str:
+        """Why a run that does not have it cannot make it."""
+        return (
+            f"config keys tokenizers, figures, lm and tasks: they leave nothing for {self.name} to "
+            f"show; list {self.needs}"
+        )
 
     def inputs(self, run: Run) -> dict[str, Paths]:
         """Return the files of each argument."""
@@ -227,22 +236,14 @@ def make(
     name: str,
     *,
     reads: Mapping[str, Paths],
-    settings: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
     caption: str,
     files: Mapping[str, str],
 ) -> None:
     """Make a figure or a table: read, call its function, write files (format -> path).
 
-    settings: of its function; None where the run has nothing for it.
-
-    Raises:
-        UserError: the run has nothing for it.
+    settings: of its function.
     """
-    if settings is None:
-        raise UserError(
-            f"config keys tokenizers, figures, lm and tasks: they leave nothing for {name} to "
-            "show; list what it compares, and bpe"
-        )
     one = declared(name)
     given = {k: _read(one.reads[k], v) for k, v in reads.items() if one.reads[k].is_passed}
     if one.kind == "table":

@@ -256,6 +256,7 @@ declare(
     control's place on this way. The paper has no such table.
     """,
     when=lambda run: run.sage_readings and run.unseeded_controls,
+    needs="sage or sage_released, and controls of it such as random and sage_zero",
     settings={
         "readings": lambda run: _seeds_of(run, run.sage_readings),
         "controls": lambda run: _seeds_of(run, run.unseeded_controls),

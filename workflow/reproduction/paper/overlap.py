@@ -155,6 +155,12 @@ TAKEN_AWAY = {
     "shuffled_vectors": "contexts across words",
     "shuffled": "shuffled words",
 }
+_NOTE = (
+    "Means over pairs of seeds (lowest to highest). The last columns are what a version's control "
+    "lacks on the way from random pruning (0) to another seed (100 %), with 95 % intervals over "
+    "seeds; they need random pruning and two seeds, an interval three. Contexts across words can "
+    "have a larger share than all vectors (docs/appendix/statistics.md#contexts-or-counts)."
+)
 # Label of a reading -> what is taken away -> label of the control that lacks it.
 TakenAway = Mapping[str, Mapping[str, str]]
 
@@ -185,7 +191,8 @@ def table_of_overlaps(rows: pd.DataFrame, taken_away: TakenAway) -> Table:
         keys = [(reading, language, control) for control in lacking]
         shares = [_share(places.loc[key]) if key in places.index else NOTHING for key in keys]
         cells.append([reading, language, *shown.loc[(reading, language), names], *shares])
-    return Table(["", "text", *names, *(TAKEN_AWAY[kind] for kind in kinds)], [cells], rows)
+    head = ["", "text", *names, *(TAKEN_AWAY[kind] for kind in kinds)]
+    return Table(head, [cells], rows, note=[_NOTE])
 
 
 def _share(control: Mapping[str, Any]) -> str:
