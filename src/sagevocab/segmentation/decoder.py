@@ -139,6 +139,14 @@ def build_trie(pieces: Sequence[str]) -> Trie:
     return Trie(edges, ends[:nodes])
 
 
+def longest_matches(words: Sequence[str], trie: Trie) -> Runs:
+    """Segment words greedily, once, with all pieces: int32 tokens, offsets by word.
+
+    What `Decoder.greedy` gives with every piece alive, but without the choices inside tokens.
+    """
+    return _cut_words(*_code_points(words), trie)
+
+
 def build_merges(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> Merges:
     """Number `merges` by the order of `pieces`, the full vocabulary.
 
@@ -233,6 +241,26 @@ def _match_words(codes, offsets, trie):
         for choice in range(first[at], first[at + 1]):  # from characters to choices
             skips[choice] = first[at + skips[choice]] - choice
     return pieces[: first[-1]].copy(), skips[: first[-1]].copy(), first[offsets]
+
+
+@njit(cache=True, nogil=True)
+def _cut_words(codes, offsets, trie):
+    """Return the longest matches of every word from the left, and int64[words + 1] offsets."""
+    ids, ends = np.empty(len(codes), np.int32), np.zeros(len(offsets), np.int64)
+    longest = 1
+    for word in range(len(offsets) - 1):
+        longest = max(longest, offsets[word + 1] - offsets[word])
+    found, lengths = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    at = 0
+    for word in range(len(offsets) - 1):
+        start, end = offsets[word], offsets[word + 1]
+        while start < end:
+            n = _match(codes[start:end], trie, found, lengths)
+            ids[at] = found[n - 1]
+            start += lengths[n - 1]
+            at += 1
+        ends[word + 1] = at
+    return ids[:at].copy(), ends
 
 
 @njit(cache=True, nogil=True)

@@ -11,7 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sagevocab.segmentation.decoder import UNCOVERED, Decoder, build_merges, build_trie
+from sagevocab.segmentation.decoder import (
+    UNCOVERED,
+    Decoder,
+    build_merges,
+    build_trie,
+    longest_matches,
+)
 
 
 class Segmenter(ABC):
@@ -41,11 +47,10 @@ class GreedySegmenter(Segmenter):
         """Take the vocabulary."""
         self.pieces = list(pieces)
         self._trie = build_trie(self.pieces)
-        self._alive = np.ones(len(self.pieces), dtype=bool)
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        return Decoder.greedy(words, self._trie).segment(self._alive)
+        return longest_matches(words, self._trie)
 
 
 class MergeSegmenter(Segmenter):
