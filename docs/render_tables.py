@@ -45,7 +45,7 @@ BLOCK = re.compile(r"(<!-- table: (\w+) -->\n).*?(\n<!-- end of table -->)", re.
 
 PROGRAM, PRINTED = "SaGe (released)", "SaGe (printed)"
 VERSIONS = (PROGRAM, PRINTED)
-LOSS = "SaGe (released loss)"  # of language models, and at other sizes, in the program's place
+LOSS = "SaGe (released loss)"  # of language models, in the program's place
 SIZE = "16,000 pieces"
 SIZES = ("8,000", "32,000")  # beside the reference run's
 
@@ -192,18 +192,21 @@ def found() -> list[str]:
 def overlap_sizes() -> list[str]:
     """Return the shares at other sizes."""
     table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
-    runs = table.set_index("control").groupby(["reading", "language"])
-    rows = []
-    for size, version, language in product(SIZES, (LOSS, PRINTED), ("English", "Turkish")):
-        of_run = runs.get_group((version, f"{language}, {size} pieces"))
+    runs = dict([*table.set_index("control").groupby(["reading", "language"])])
+    kinds, rows = ("zero", "shuffled_vectors"), []
+    for size, version, language in product(SIZES, VERSIONS, ("English", "Turkish")):
+        if (of_run := runs.get((version, f"{language}, {size} pieces"))) is None:
+            continue
         means = of_run["mean"][["its own seeds", "pruned at random"]]
-        place = of_run["place"]
-        lacking = [WITHOUT[version][kind] for kind in ("zero", "shuffled")]
-        shares = [place["counts"], *(1 - place[control] for control in lacking)]
-        cells = [*map("{:.3f}".format, means), *map("{:.0%}".format, shares)]
+        lacking = 1 - of_run["place"].reindex([WITHOUT[version][kind] for kind in kinds])
+        shares = [
+            NOTHING if pd.isna(share) else number(share, ".0%")
+            for share in (of_run["place"]["counts"], *lacking)
+        ]
+        cells = [*map("{:.3f}".format, means), *shares]
         rows.append([size, version, language, *(cell.replace("%", " %") for cell in cells)])
     head = ["pieces", "version", "text", "another seed", "random", "place of counts"]
-    return markdown_table([*head, TAKEN_AWAY["zero"], TAKEN_AWAY["shuffled"]], rows)
+    return markdown_table([*head, *(TAKEN_AWAY[kind] for kind in kinds)], rows)
 
 
 def pieces() -> list[str]:

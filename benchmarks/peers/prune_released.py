@@ -9,9 +9,9 @@ and zeros (without vectors). The preset `counts`, which needs no vectors, prunes
 
 pruned.json keeps what each of them pruned: a run that was stopped resumes; to a file without the
 module's pieces these alone are added. If the module does not prune the same pieces in the same
-order as the program, the last line says so, and the exit code is 1. Two such files, without the
-module's, are results/reference/controls/released_program/{en,tr}.json; the target
-`reference_tables` compares what program and preset pruned.
+order as the program, the last line says so, and the exit code is 1. Two such files are
+results/reference/controls/released_program/{en,tr}.json; the target `reference_tables` compares
+what program and loss pruned.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
 from reproduction.paper.claims_frame import read_records
+from sagevocab.files import read_json
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 VALUES = REFERENCE.parents[1] / "workflow/resources/paper_values.yaml"
@@ -173,3 +174,11 @@ def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
     blind = {f"{sage} without vectors": f"{name}_zero"}
     found = {label: in_common(pruned, name, one) for label, one in (CONTROLS | blind).items()}
     assert found == pytest.approx({label: means[label] for label in found})
+
+
+@pytest.mark.parametrize("language", ["en", "tr"])
+def test_the_preset_released_prunes_what_the_program_prunes_in_its_order(language: str) -> None:
+    pruned = read_json(REFERENCE / f"controls/released_program/{language}.json")
+    kinds = [name.removeprefix("program, ") for name in pruned if name.startswith("program, ")]
+    assert kinds == ["seed 1", "seed 2", "shuffled words", "without vectors"]
+    assert all(pruned[f"exact, {kind}"] == pruned[f"program, {kind}"] for kind in kinds)
