@@ -199,6 +199,15 @@ def _fill_table(table, keys):
             table.values[slot] = value
 
 
+@njit(cache=True, nogil=True)
+def _longest(offsets):
+    """Return the length of the longest run; at least 1."""
+    longest = 1
+    for run in range(len(offsets) - 1):
+        longest = max(longest, offsets[run + 1] - offsets[run])
+    return longest
+
+
 # --- greedy longest match
 
 
@@ -223,9 +232,7 @@ def _fill_trie(codes, offsets, edges, ends):
 def _match_words(codes, offsets, trie):
     """Return the greedy choices of every word, see `Decoder`."""
     first = np.zeros(len(codes) + 1, np.int64)  # by character, where the choices there begin
-    longest = 1
-    for word in range(len(offsets) - 1):
-        longest = max(longest, offsets[word + 1] - offsets[word])
+    longest = _longest(offsets)
     found, lengths = np.empty(longest, np.int32), np.empty(longest, np.int32)
     pieces, skips = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for word in range(len(offsets) - 1):
@@ -247,9 +254,7 @@ def _match_words(codes, offsets, trie):
 def _cut_words(codes, offsets, trie):
     """Return the longest matches of every word from the left, and int64[words + 1] offsets."""
     ids, ends = np.empty(len(codes), np.int32), np.zeros(len(offsets), np.int64)
-    longest = 1
-    for word in range(len(offsets) - 1):
-        longest = max(longest, offsets[word + 1] - offsets[word])
+    longest = _longest(offsets)
     found, lengths = np.empty(longest, np.int32), np.empty(longest, np.int32)
     at = 0
     for word in range(len(offsets) - 1):
@@ -417,9 +422,7 @@ def _walk_ablations(pieces, skips, offsets, alive, first, ablated, ids, starts):
     times the text in scripts without spaces. Returns begins, ends, new_offsets and new_tokens, see
     `kernels.View`.
     """
-    longest = 0
-    for word in range(len(offsets) - 1):
-        longest = max(longest, offsets[word + 1] - offsets[word])
+    longest = _longest(offsets)
     walked = np.empty(longest, np.int32)
     begins, ends = np.empty(len(ablated), np.int32), np.empty(len(ablated), np.int32)
     new_offsets = np.zeros(len(ablated) + 1, np.int64)
