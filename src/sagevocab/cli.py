@@ -59,15 +59,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _fail("out of memory; give less text or fewer pieces")
     except BrokenPipeError:
-        # Python flushes standard output once more at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard_standard_output()
         return _BROKEN_PIPE
     except OSError as error:
+        if not error.filename:
+            _discard_standard_output()
         place = error.filename or "standard output"
         return _fail(f"{place}: {error.strerror or error}; check the path and the room there")
     except KeyboardInterrupt:
         print("\nsagevocab: interrupted", file=sys.stderr, flush=True)
         return _INTERRUPTED
+
+
+def _discard_standard_output() -> None:
+    """Send what is left of it nowhere: Python flushes it once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> int:

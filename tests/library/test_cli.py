@@ -51,6 +51,7 @@ ENVIRONMENT = {
     **os.environ,
     "PYTHONPATH": str(Path(sagevocab.__file__).parents[1]),
     "OMP_NUM_THREADS": "1",
+    "PYTHONUNBUFFERED": "",  # as users have it
 }
 
 
