@@ -56,7 +56,7 @@ hide: [toc]
 
 What `make demo` and every run end with, here of the reference results. [On a page of its
 own](results/reference/intrinsic/report.html). For a language model take BPE; `counts` prunes most
-of what SaGe (released loss) prunes.
+of what SaGe (released) prunes.
 
 <iframe src="../{REPORT}" title="Report" style="width: 100%; height: 60rem; border: 0"
   onload="new ResizeObserver(() => this.style.height =
